@@ -22,6 +22,7 @@
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
 #   make bench-turns CHECKOUTS=FOLDER   are follow-up questions answered as well as in full; FOLDER holds what tests/bench/turns.json and dialogues.json name
 #   make bench-usage CHECKOUTS=FOLDER   do "how do I" questions find documents or code, as their answer is; FOLDER holds what tests/bench/usage.json names
+#   make bench-sources CHECKOUTS=FOLDER   the same with the documents as a source beside the code
 #   make bench-typos FOLDERS="FOLDER …"   are mistyped names found, in any projects
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
@@ -33,7 +34,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
 
 demo: build
 	$(BIN)/carrel demo
@@ -146,6 +147,9 @@ bench-turns: build
 
 bench-usage: build
 	$(BIN)/python -m tests.bench.usage $(CHECKOUTS)
+
+bench-sources: build
+	$(BIN)/python -m tests.bench.sources $(CHECKOUTS)
 
 bench-typos: build
 	$(BIN)/python -m tests.bench.typos $(FOLDERS)

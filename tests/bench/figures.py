@@ -49,6 +49,7 @@ PAGES = {
             "scenes",
             "changes",
             "usage",
+            "sources",
             "typos",
             "foreign",
             "twins",

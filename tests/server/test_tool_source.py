@@ -53,7 +53,7 @@ async def workspace(
     own.write_text(
         f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.docs]\nfolder = '{documents}'\n"
         f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n"
-        "[tools.risk]\n'ops.query_metrics' = 'safe'\n[allow]\nmcp = ['sources', 'tools']\n",
+        "[tools.risk]\n'ops.query_metrics' = 'safe'\n[allow]\nmcp = ['sources', 'tools']\nproxy = ['search']\n",
         "utf-8",
     )
     monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
@@ -132,6 +132,8 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
     with called_by(Caller("chat proxy")):
         found = await queries.search(workspace, Query(LIVE, 5), 60_000)
         assert "`allow.proxy` doesn't name `tools`" in (found.diagnostics.problem or "")
+        other = await queries.search(workspace, Query("Dublin replica of the Atlas cluster", 5), 60_000)
+        assert ([route.source for route in other.routes], other.diagnostics.problem) == (["workspace"], None)
     with called_by(Caller("mcp")), pytest.raises(NotPermitted):
         await queries.search(workspace, Query(LIVE, 5), 60_000)
     assert called(calls) == []

@@ -46,11 +46,12 @@ class SourceChoice:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a question goes, with which words, and why."""
+    """Where a question goes, with which words, and why. The scores of its hits count by `weight`."""
 
     source: str
     query: str
     reason: str
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,14 @@ _ACTS: dict[Right, str] = {
 }
 
 
+def permits(right: Right, allow: AllowSettings, trail: AuditTrail | None) -> bool:
+    """Return whether the caller of this moment has a right. Without a trail the library is the caller."""
+    return trail is None or right in allow.of(trail.current.entry)
+
+
 def require(right: Right, allow: AllowSettings, trail: AuditTrail | None) -> None:
-    """Raise `NotPermitted` where the caller of this moment lacks a right. Without a trail the library is the caller."""
-    if trail is None or right in allow.of(trail.current.entry):
+    """Raise `NotPermitted` where the caller of this moment lacks a right."""
+    if trail is None or permits(right, allow, trail):
         return
     key = key_of(trail.current.entry)
     trail.event("refused", {"right": right})

@@ -34,8 +34,8 @@ SOURCE_SECONDS = 5.0
 """How long a source may take for a question, beside the wait for a first index."""
 TOOL_SECONDS = 10.0
 """How long a tool may take, its server's start included."""
-EVIDENCE_SECONDS = 0.3
-"""How long all sources may take to say whether they hold what a question names: milliseconds where their indexes are open."""
+_UNASKED = 0.5
+"""What a hit of documents counts that no word of the question asks for: below code that fits as well."""
 _SHARE = 0.4
 """Of the time that is left before a deadline."""
 
@@ -55,7 +55,7 @@ class FromSources:
         """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
         from carrel.engine.documents.passages import merged
 
-        asked = frozenset(route.source for route in self.routes)
+        asked = frozenset(route.source for route in self.routes if route.weight == 1)
         return tuple(merged(own if self.workspace else (), self.hits, query, asked=asked))
 
 
@@ -108,13 +108,9 @@ async def from_sources(
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
     remote = any(served[route.source].settings.kind == "repository" for route in asked)
     view = await _own_view(workspace) if remote else None
-    searches = [
-        _search(
-            served[one.source], query.about(one.query, query.limit), view, explicit=explicit, wait_ms=wait_ms, seconds=seconds
-        )
-        for one in asked
-    ]
-    found = await asyncio.gather(*searches)
+    found = await asyncio.gather(
+        *(_search(served[one.source], query, one, view, explicit=explicit, wait_ms=wait_ms, seconds=seconds) for one in asked)
+    )
     problems = [routing.problem, *silent, *(problem for _, problem in found)]
     return FromSources(
         routing.routes,
@@ -173,10 +169,8 @@ async def _routed(
                     return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f"it asks for a value: {words}"),))
             except CarrelError as error:
                 problem = f"No tool was asked: {error}"
-        routing = replace(by_rules(query.text, [own, *others]), problem=problem)
-        return await _with_evidence(
-            workspace, query.text, routing, [one for one in served.values() if one.id not in routing.sources]
-        )
+        routing = by_rules(query.text, [own, *others])
+        return Routing((*routing.routes, *_documents_beside(workspace, query.text, routing, served)), problem)
     seconds = helpers.planner_seconds
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
@@ -207,24 +201,16 @@ async def _ask_tools(
     return said, silent
 
 
-async def _with_evidence(workspace: Workspace, text: str, routing: Routing, others: Sequence[Source]) -> Routing:
-    """Add the sources that hold what the question names, though its words ask for none of them. A fault costs its help only."""
-    from carrel.engine.routing import Route, Routing
-    from carrel.engine.source_evidence import AskedWords
-    from carrel.server.served_source import ServedSource
+def _documents_beside(workspace: Workspace, text: str, routing: Routing, served: dict[str, Source]) -> list[Route]:
+    """Return the routes to folders of documents that no word asks for: to search them is cheap, and their score decides."""
+    from carrel.engine.routing import Route
+    from carrel.engine.routing_rules import asks_for_documents
 
-    indexed = [source for source in others if isinstance(source, ServedSource)]
-    view = await _own_view(workspace) if indexed else None
-    if view is None:
-        return routing
-    try:
-        asked = AskedWords.of(text)
-        async with asyncio.timeout(EVIDENCE_SECONDS):
-            reasons = await asyncio.gather(*(source.speaks_for(asked, view) for source in indexed))
-    except (CarrelError, TimeoutError):
-        return routing
-    found = [Route(source.id, text, why) for source, why in zip(indexed, reasons, strict=True) if why]
-    return Routing((*routing.routes, *found), routing.problem)
+    if not workspace.permits("sources"):
+        return []
+    others = [source for source in served.values() if source.settings.kind == "documents" and source.id not in routing.sources]
+    weight = 1.0 if asks_for_documents(text) else _UNASKED
+    return [Route(source.id, text, "documents are searched for every question", weight) for source in others]
 
 
 async def _own_view(workspace: Workspace) -> SnapshotView | None:
@@ -238,13 +224,16 @@ async def _own_view(workspace: Workspace) -> SnapshotView | None:
 
 
 async def _search(
-    source: Source, query: Query, own: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
+    source: Source, query: Query, route: Route, own: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
 ) -> tuple[tuple[Hit, ...], str | None]:
-    """Search one source; a fault costs its help only."""
+    """Search one source; a fault costs its help only. Nobody waits for a first index of one that no word asks for."""
+    about = query.about(route.query, query.limit)
+    if route.weight < 1:
+        explicit, wait_ms = False, 0
     try:
         async with asyncio.timeout(seconds):
-            hits = await source.search(query, explicit=explicit, wait_ms=wait_ms, own=own)
-            return tuple(hits), source.notice
+            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, own=own)
+            return tuple(replace(hit, score=round(hit.score * route.weight, 4)) for hit in hits), source.notice
     except TimeoutError:
         return (), f"The source {source.id} gave no answer in time."
     except CarrelError as error:

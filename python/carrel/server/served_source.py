@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from carrel.core.errors import CarrelError, NotReady
+from carrel.core.errors import NotReady
 from carrel.server.indexing import IndexRunner, check_root
 from carrel.server.jobs import Job, Work
 from carrel.server.source_settings import SourceSettings
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from carrel.core.types import Hit, Query
     from carrel.engine.documents.passages import FactsCache, Shown
     from carrel.engine.indexer import IndexReport, RunNative
-    from carrel.engine.source_evidence import AskedWords
     from carrel.server.open_index import OpenIndex
     from carrel.server.status import Status
 
@@ -219,19 +218,6 @@ class ServedSource:
             Question(asked), index.store.snapshot, index.embedder, ALONE, part.workspace.run_interactive, finish
         )
 
-    async def speaks_for(self, asked: AskedWords, workspace: SnapshotView) -> str | None:
-        """Return why it may answer a question that doesn't ask for it; None where nothing says so. Makes no index."""
-        for part in self.parts:
-            try:
-                index = await part.workspace.ready(explicit=False, wait_ms=0)
-            except CarrelError:
-                continue
-            view = index.store.snapshot()
-            found = await part.workspace.run_interactive(partial(_evidence, asked, view, workspace))
-            if found:
-                return found
-        return None
-
     async def bring_up_to_date(self, wait_ms: int) -> None:
         """Wait until its indexes hold what is there now. Raises `CarrelError`."""
         for part in self.parts:
@@ -269,12 +255,6 @@ class ServedSource:
     async def close(self) -> None:
         """Release its indexes."""
         await asyncio.gather(*(part.close() for part in self.parts), return_exceptions=True)
-
-
-def _evidence(asked: AskedWords, view: SnapshotView, workspace: SnapshotView, _: CancelToken) -> str | None:
-    from carrel.engine.source_evidence import evidence
-
-    return evidence(asked, view, workspace)
 
 
 def _failed(mirror: TextMirror, _: CancelToken) -> list[tuple[str, str]]:

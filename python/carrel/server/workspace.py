@@ -228,6 +228,10 @@ class Workspace:
         """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
         return self.composition.chat_model(self.settings, name)
 
+    def permits(self, right: Right) -> bool:
+        """Return whether whoever asks has a right."""
+        return access.permits(right, self.settings.allow, self.audit)
+
     def require(self, right: Right) -> None:
         """Raise `NotPermitted` where whoever asks lacks a right."""
         access.require(right, self.settings.allow, self.audit)
