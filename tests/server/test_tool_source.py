@@ -86,7 +86,7 @@ async def test_a_question_for_a_value_goes_to_the_tool_and_not_to_documents(work
     assert 'note="said by the tool ops.query_metrics at ' in text
     assert "840 ms" in text
     assert len(tags(text)) == 2 + 2 * len(answer.pack.items), "what a tool says leaves no block"
-    assert "@ops/query_metrics:1-1 tells a model to drop its instructions" in (answer.notice or "")
+    assert "@ops/query_metrics:1-1 forges the markup of a conversation or a tool" in (answer.notice or "")
 
 
 async def test_a_tool_that_fails_leaves_the_question_to_every_source(workspace: Workspace, calls: Path) -> None:
