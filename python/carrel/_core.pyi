@@ -45,7 +45,7 @@ __all__ = [
     "passages",
     "path_kinds",
     "rank",
-    "ranking_rules",
+    "ranking_weights",
     "register_grammar",
     "registrable_grammars",
     "score",
@@ -348,10 +348,18 @@ class ParsedQuery:
 class RankingContext:
     """A question as the rules of the ranking see it: `rarities` are those of its words, in order.
 
-    A question that wants documents gets them unpenalised.
+    A question that wants documents gets them unpenalised. `weights` take the place of some of `ranking_weights`; `InvalidInput` for a
+    name that is none.
     """
 
-    def __new__(cls, query: ParsedQuery, rarities: Sequence[float], *, wants_documents: bool = ...) -> RankingContext: ...
+    def __new__(
+        cls,
+        query: ParsedQuery,
+        rarities: Sequence[float],
+        *,
+        wants_documents: bool = ...,
+        weights: Mapping[str, float] = ...,
+    ) -> RankingContext: ...
 
 @final
 class EditorContext:
@@ -661,8 +669,8 @@ def contributions(candidate: Candidate, in_order: float, shown: float, *, rerank
     where that score was made from those of several searches.
     """
 
-def ranking_rules() -> list[str]:
-    """The names of all rules."""
+def ranking_weights() -> dict[str, float]:
+    """What the rules weigh, by name: the fitted values."""
 
 def path_kinds(path: str) -> list[str]:
     """Which kinds of files that questions seldom mean a path is of: test, example, compatibility, re-export, declaration,

@@ -21,10 +21,12 @@ from types import ModuleType
 from typing import Any
 
 import platformdirs
+from tests.quality.mutate import OFF
 
 from carrel.core.local_index import CoreEmbedder
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions, ranking_rules
+from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.core.types import Budget, Query
+from carrel.engine import ranking
 from carrel.engine.context import pack_answer
 from carrel.engine.indexer import run_index_blocking
 from carrel.engine.prepare import prepare_blocking
@@ -36,6 +38,21 @@ BUDGETS = (500, 1000, 2000)
 HELD_OUT = 12
 """So many repositories, drawn with seed 7, had no part in fitting the ranking's weights."""
 SHOWN = ("ndcg10", "recall10", "hit1", "recall@500t", "recall@1000t", "recall@2000t")
+RULES = {
+    "words": "words words_of_change",
+    "meaning": "meaning meaning_of_change meaning_of_symbol",
+    "agreement": "agreement agreement_of_change",
+    "whole_file": "whole_file whole_file_of_change",
+    "path_match": "path_exact path_exact_of_change path_prefix path_prefix_of_change path_covered path_covered_of_change",
+    "in_scope": "in_scope",
+    "substance": "file_length chunk_lines",
+    "name_match": "defines_symbol defines_named defines_named_of_change",
+    "verbatim": "verbatim unrivalled",
+    "path_penalty": "test example compatibility re_export declaration generated prose changes data",
+    "coherence": "coherence",
+    "spread": "file_decay",
+}
+"""The weights of each rule; what is open in an editor matters to `tests.bench.scenes` only."""
 
 Task = dict[str, Any]
 Figures = dict[str, dict[str, float]]
@@ -70,11 +87,11 @@ class Bench:
         self.view(root)
         return self._stores[root]
 
-    def ask(self, task: Task, k: int, without: frozenset[str] = frozenset()) -> Retrieval:
+    def ask(self, task: Task, k: int) -> Retrieval:
         """One question, its time kept."""
         view, query, token = self.view(task["repo_dir"]), Query(task["query"], limit=k), CancelToken()
         began = time.perf_counter()
-        found = retrieve(view, prepare_blocking(query, self.embedder), token, without=without)
+        found = retrieve(view, prepare_blocking(query, self.embedder), token)
         self.latencies.append(time.perf_counter() - began)
         return found
 
@@ -82,9 +99,9 @@ class Bench:
         """The scorer's figures of each question."""
         return {task["id"]: self.scorer.score(task, answer(task)) for task in tasks}
 
-    def ranked(self, task: Task, without: frozenset[str] = frozenset(), *, whole: bool = False) -> list[tuple[str, int, int]]:
+    def ranked(self, task: Task, *, whole: bool = False) -> list[tuple[str, int, int]]:
         """50 hits as (path, first line, last line): the lines to read first, or the whole chunks."""
-        hits = self.ask(task, 50, without).hits
+        hits = self.ask(task, 50).hits
         spans = ((h.chunk.path, (None if whole else h.focus) or (h.chunk.span.start_line, h.chunk.span.end_line)) for h in hits)
         return [(path, *lines) for path, lines in spans]
 
@@ -181,7 +198,6 @@ def tables(bench: Bench) -> dict[str, Figures]:
 
 def ablate(bench: Bench, base: dict[str, Figures], hashed: Bench) -> None:
     """What each rule is worth: the loss without it."""
-    rules = ranking_rules()
     sets = {which: bench.tasks(which) for which in base}
     print("\n| without | the 760 | 95 % | commits | 95 % |\n| --- | --- | --- | --- | --- |")
 
@@ -189,9 +205,10 @@ def ablate(bench: Bench, base: dict[str, Figures], hashed: Bench) -> None:
         parts = [difference(base[which], other[which]) for which in base]
         print(f"| {name} | " + " | ".join(f"{d:+.4f} | [{low:+.4f}, {high:+.4f}]" for d, low, high in parts) + " |", flush=True)
 
-    for rule in rules:
-        out = frozenset({rule})
-        line(rule, {w: bench.figures(tasks, lambda t, out=out: bench.ranked(t, out)) for w, tasks in sets.items()})  # type: ignore[misc]
+    for rule, weights in RULES.items():
+        ranking.WEIGHTS = {name: OFF.get(name, 0.0) for name in weights.split()}
+        line(rule, {which: bench.figures(tasks, bench.ranked) for which, tasks in sets.items()})
+    ranking.WEIGHTS = {}
     line("the trained model (hashed words instead)", {w: hashed.figures(tasks, hashed.ranked) for w, tasks in sets.items()})
 
 

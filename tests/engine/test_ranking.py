@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.core.native import Candidate, EditorContext, contributions, ranking_rules
+from carrel.core.errors import InvalidInput
+from carrel.core.native import Candidate, EditorContext, contributions, ranking_weights
+from carrel.engine import ranking
 from carrel.engine.query_words import read
 from carrel.engine.ranking import RankingContext, rank, relevances
 
@@ -143,11 +145,17 @@ def test_ranking_changes_no_candidate() -> None:
         strong.defines = 1.0  # type: ignore[misc]
 
 
-def test_without_any_rule_the_order_is_that_of_the_paths() -> None:
-    names = frozenset(ranking_rules())
-    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), EditorContext(), without=names)
+def test_without_any_weight_the_order_is_that_of_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "WEIGHTS", dict.fromkeys(ranking_weights(), 0.0) | {"verbatim_span": 1.0})
+    ranked = rank([candidate("b.py", lexical=0.9), candidate("a.py")], RankingContext(read("q")), EditorContext())
     assert [(r.path, r.score) for r in ranked] == [("a.py", 0.0), ("b.py", 0.0)]
     assert rank([], RankingContext(read("q")), EditorContext()) == []
+
+
+def test_a_weight_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "WEIGHTS", {"luck": 1.0})
+    with pytest.raises(InvalidInput, match="luck"):
+        RankingContext(read("q"))
 
 
 def test_other_threads_go_on_while_candidates_are_ranked() -> None:

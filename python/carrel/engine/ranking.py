@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 
@@ -15,6 +15,9 @@ from carrel.core.native import Candidate, EditorContext
 from carrel.core.types import Query, Signals
 from carrel.engine.query_words import ParsedQuery
 from carrel.engine.routing_rules import asks_for_documents
+
+WEIGHTS: Mapping[str, float] = {}
+"""Take the place of some of `native.ranking_weights`, for tests and benchmarks that ask what a weight is worth."""
 
 
 class RankingContext:
@@ -30,7 +33,10 @@ class RankingContext:
         self.question = question
         self.rarity = dict(zip(question.words, rarities, strict=True))
         self.native = native.RankingContext(
-            parsed or question.parsed(), rarities, wants_documents=asks_for_documents(question.text)
+            parsed or question.parsed(),
+            rarities,
+            wants_documents=asks_for_documents(question.text),
+            weights=WEIGHTS,
         )
 
 

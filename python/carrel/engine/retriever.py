@@ -98,24 +98,19 @@ class Retrieval:
         return self.order.ranked
 
 
-def retrieve(
-    view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()
-) -> Retrieval:
-    """Find the best chunks for a query, at most its `limit`. `without` names rules of the ranking to leave out.
-
-    Raises `Cancelled`; an empty query finds nothing.
-    """
-    return read(find(view, prepared, cancel, without=without), prepared.query, cancel)
+def retrieve(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken) -> Retrieval:
+    """Find the best chunks for a query, at most its `limit`. Raises `Cancelled`; an empty query finds nothing."""
+    return read(find(view, prepared, cancel), prepared.query, cancel)
 
 
-def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken, *, without: frozenset[str] = frozenset()) -> Ranking:
+def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken) -> Ranking:
     """Find and order the candidates of a query, without reading any.
 
     A text with the structure of an issue is asked for in parts; every other one as a whole, and with what was said before, too.
     Raises `Cancelled`.
     """
     query = prepared.query
-    search = _Search(view, prepared, editor_context(query), cancel, without)
+    search = _Search(view, prepared, editor_context(query), cancel)
     search.watch.stages["embed"] = prepared.milliseconds
     if not query.text.strip():
         found = _Found(Order(), RankingContext(query_words.read("")))
@@ -139,12 +134,10 @@ class _Found:
 class _Search:
     """The steps of one search."""
 
-    def __init__(
-        self, view: SnapshotView, prepared: PreparedQuery, editor: EditorContext, cancel: CancelToken, without: frozenset[str]
-    ) -> None:
+    def __init__(self, view: SnapshotView, prepared: PreparedQuery, editor: EditorContext, cancel: CancelToken) -> None:
         self.watch = Stopwatch()
         self._view, self._prepared, self._query, self._editor = view, prepared, prepared.query, editor
-        self._floor, self._cancel, self._without = prepared.model.floor, cancel, without
+        self._floor, self._cancel = prepared.model.floor, cancel
         self._read_files = ReadFiles()
 
     def ranking(self, found: _Found, diagnostics: RetrievalDiagnostics) -> Ranking:
@@ -216,7 +209,7 @@ class _Search:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
 
     def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> list[Candidate]:
-        return rank(candidates, context, self._editor, without=self._without)
+        return rank(candidates, context, self._editor)
 
     def _settled(
         self, ranked: Sequence[Candidate], scores: Sequence[float], context: RankingContext

@@ -56,7 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ranking::rank, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::score, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::contributions, module)?)?;
-    module.add_function(wrap_pyfunction!(ranking::ranking_rules, module)?)?;
+    module.add_function(wrap_pyfunction!(ranking::ranking_weights, module)?)?;
     module.add_function(wrap_pyfunction!(ranking::path_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(question::best_lines, module)?)?;
     module.add_function(wrap_pyfunction!(question::passages, module)?)?;

@@ -1,11 +1,12 @@
 //! Candidates, and the rules that order them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
+use carrel_core::base::error::Error;
 use carrel_core::query::ranking::{
-    ADDITIVE, Candidate, EditorContext, LISTWISE, MULTIPLICATIVE, PathKind, RankingContext, Shown, Signals,
+    ADDITIVE, Candidate, EditorContext, MULTIPLICATIVE, PathKind, RankingContext, Shown, Signals, Weights,
     contributions as core_contributions, path_kinds as core_path_kinds, rank as core_rank, score as core_score,
 };
 use pyo3::prelude::*;
@@ -205,9 +206,14 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    #[pyo3(signature = (query, rarities, *, wants_documents=false))]
-    fn new(query: &PyParsedQuery, rarities: Vec<f32>, wants_documents: bool) -> Self {
-        Self(RankingContext::new(&query.0, &rarities).for_documents(wants_documents))
+    #[pyo3(signature = (query, rarities, *, wants_documents=false, weights=HashMap::new()))]
+    fn new(query: &PyParsedQuery, rarities: Vec<f32>, wants_documents: bool, weights: HashMap<String, f64>) -> PyResult<Self> {
+        let mut all = Weights::default();
+        if let Some(name) = weights.iter().find_map(|(name, value)| (!all.set(name, *value)).then_some(name)) {
+            return Err(to_python(&Error::invalid("weights", format!("{name:?} is no weight: see `ranking_weights`"))));
+        }
+        let context = RankingContext::new(&query.0, &rarities).for_documents(wants_documents);
+        Ok(Self(context.with_weights(all)))
     }
 }
 
@@ -271,9 +277,8 @@ pub fn contributions(candidate: &PyCandidate, in_order: f64, shown: f64, reranke
 
 /// See `_core.pyi`.
 #[pyfunction]
-pub fn ranking_rules() -> Vec<&'static str> {
-    let (additive, multiplicative) = (ADDITIVE.iter().map(|(name, _)| *name), MULTIPLICATIVE.iter().map(|(name, _)| *name));
-    additive.chain(multiplicative).chain(LISTWISE.iter().map(|(name, _)| *name)).collect()
+pub fn ranking_weights() -> HashMap<&'static str, f64> {
+    Weights::default().named().into_iter().collect()
 }
 
 /// See `_core.pyi`.

@@ -2,13 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Candidate, EditorContext, order};
+use super::{Candidate, EditorContext, RankingContext, order};
 
-// Fitted weights.
-const COHERENCE: f64 = 0.1;
-const FILE_DECAY: f64 = 0.5;
-
-type Rule = fn(&mut [Candidate], &EditorContext);
+type Rule = fn(&mut [Candidate], &RankingContext, &EditorContext);
 
 /// The rules with their names, in their order.
 pub const LISTWISE: [(&str, Rule); 3] = [("coherence", coherence), ("spread", spread), ("pinned", pinned)];
@@ -18,7 +14,7 @@ fn top(candidates: &[Candidate]) -> Option<f64> {
 }
 
 /// Lift the best chunk of a file that has many candidates: the file is about the question.
-fn coherence(candidates: &mut [Candidate], _: &EditorContext) {
+fn coherence(candidates: &mut [Candidate], context: &RankingContext, _: &EditorContext) {
     let Some(top) = top(candidates) else { return };
     // For each file, what its chunks score together and the best of them.
     let mut files: HashMap<&str, (f64, usize)> = HashMap::new();
@@ -33,12 +29,12 @@ fn coherence(candidates: &mut [Candidate], _: &EditorContext) {
     }
     let best: Vec<(f64, usize)> = files.into_values().collect();
     for (sum, i) in best {
-        lift(&mut candidates[i], "coherence", COHERENCE * top * sum / largest);
+        lift(&mut candidates[i], "coherence", context.weights.coherence * top * sum / largest);
     }
 }
 
 /// Each further chunk of one file counts a part of the one before: ten places beat ten pieces of one.
-fn spread(candidates: &mut [Candidate], _: &EditorContext) {
+fn spread(candidates: &mut [Candidate], context: &RankingContext, _: &EditorContext) {
     let mut seen: HashMap<&str, i32> = HashMap::new();
     let mut before = vec![0; candidates.len()];
     for i in order(candidates) {
@@ -47,12 +43,12 @@ fn spread(candidates: &mut [Candidate], _: &EditorContext) {
         *of_file += 1;
     }
     for (candidate, before) in candidates.iter_mut().zip(before) {
-        candidate.score *= FILE_DECAY.powi(before);
+        candidate.score *= context.weights.file_decay.powi(before);
     }
 }
 
 /// Put the best chunk of each file that the person pinned before everything else.
-fn pinned(candidates: &mut [Candidate], editor: &EditorContext) {
+fn pinned(candidates: &mut [Candidate], _: &RankingContext, editor: &EditorContext) {
     let Some(top) = top(candidates).filter(|_| !editor.pinned.is_empty()) else { return };
     let mut left = editor.pinned.clone();
     for i in order(candidates) {

@@ -3,8 +3,9 @@
 //! Every candidate has all signals ([`Candidate`]), whichever search found it. Rules turn them into a score: each of the [`additive`]
 //! rules adds its weight times a value from about 0 to 1, the [`multiplicative`] ones multiply, and the [`listwise`] ones compare
 //! candidates with each other. Each rule is one small function over all candidates, and [`rank`] can be told to leave any of them
-//! out: `docs/quality.md` has what each is worth, and which others were tried. The weights for questions were fitted on 26 of the benchmark's repositories and
-//! checked on the others, those for changes on histories outside it; no rule knows a repository.
+//! out. What they weigh stands in [`Weights`], by name: `docs/quality.md` has what each is worth, and which others were tried. The
+//! weights for questions were fitted on 26 of the benchmark's repositories and checked on the others, those for changes on
+//! histories outside it; no rule knows a repository.
 
 mod additive;
 mod candidate;
@@ -13,25 +14,23 @@ mod kinds;
 mod listwise;
 mod multiplicative;
 mod verbatim;
+mod weights;
 
 use std::collections::HashSet;
 
 pub use additive::ADDITIVE;
-use additive::{FOR_CHANGES, FOR_QUESTIONS, Weights};
 pub use candidate::{Candidate, Signals};
 pub use contributions::{Shown, contributions};
 pub use kinds::{PathKind, path_kinds};
-pub use listwise::LISTWISE;
+use listwise::LISTWISE;
 pub use multiplicative::MULTIPLICATIVE;
 use multiplicative::path_priors;
 pub use verbatim::VerbatimEvidence;
 use verbatim::verbatim_evidence;
+pub use weights::Weights;
 
 use crate::query::matching::{PathQuery, name_stems, name_words};
 use crate::query::parsed_query::ParsedQuery;
-
-/// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
-const RRF_K: f64 = 60.0;
 
 /// What the rules know of the question.
 pub struct RankingContext {
@@ -52,7 +51,7 @@ pub struct RankingContext {
     wants_documents: bool,
     /// The question, where it may be the name of a file.
     file_name: String,
-    weights: &'static Weights,
+    weights: Weights,
 }
 
 impl RankingContext {
@@ -72,8 +71,19 @@ impl RankingContext {
             is_change: query.is_change,
             wants_documents: false,
             file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
-            weights: if query.is_change { &FOR_CHANGES } else { &FOR_QUESTIONS },
+            weights: Weights::default(),
         }
+    }
+
+    /// The same question, weighed otherwise: for tests, and to see what a weight is worth.
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Whichever is meant: the weight for questions, or the one for changes.
+    fn pick(&self, of_question: f64, of_change: f64) -> f64 {
+        if self.is_change { of_change } else { of_question }
     }
 
     /// The same question, for documents and nothing else.
@@ -108,7 +118,7 @@ pub fn rank(
     score(candidates, context, editor, disabled);
     for (name, rule) in LISTWISE {
         if !disabled.contains(name) {
-            rule(candidates, editor);
+            rule(candidates, context, editor);
         }
     }
     order(candidates)
@@ -125,7 +135,7 @@ pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &Ed
     };
     candidates.iter_mut().zip(literal).for_each(|(candidate, literal)| candidate.verbatim_evidence = literal);
     for candidate in candidates.iter_mut() {
-        let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (RRF_K + f64::from(place)));
+        let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (context.weights.fusion_constant + f64::from(place)));
         candidate.fused = share(candidate.dense_rank) + share(candidate.lexical_rank);
         candidate.gains = [0.0; ADDITIVE.len()];
         candidate.factors = [1.0; MULTIPLICATIVE.len()];

@@ -3,13 +3,7 @@
 use std::collections::HashMap;
 
 use super::kinds::{PathKind, path_kinds};
-use super::{Candidate, EditorContext, RankingContext};
-
-// Fitted weights.
-const IN_FRONT: f64 = 1.15;
-const OPEN: f64 = 1.05;
-const NEARBY: f64 = 0.2;
-const RELATED: f64 = 0.3;
+use super::{Candidate, EditorContext, RankingContext, Weights};
 
 type Rule = fn(&[Candidate], &RankingContext, &EditorContext) -> Vec<f64>;
 
@@ -17,15 +11,17 @@ type Rule = fn(&[Candidate], &RankingContext, &EditorContext) -> Vec<f64>;
 pub const MULTIPLICATIVE: [(&str, Rule); 4] =
     [("path_penalty", path_penalty), ("in_view", open_files), ("nearby", nearby), ("tied", related_files)];
 
-fn penalty(kind: PathKind) -> f64 {
+fn penalty(kind: PathKind, weights: &Weights) -> f64 {
     match kind {
-        PathKind::Test => 0.2,
-        PathKind::Example => 0.3,
-        PathKind::Compatibility => 0.8,
-        PathKind::ReExport | PathKind::Generated | PathKind::Prose => 0.5,
-        PathKind::Changes => 1.0,
-        PathKind::Declaration => 0.7,
-        PathKind::Data => 0.6,
+        PathKind::Test => weights.test,
+        PathKind::Example => weights.example,
+        PathKind::Compatibility => weights.compatibility,
+        PathKind::ReExport => weights.re_export,
+        PathKind::Generated => weights.generated,
+        PathKind::Prose => weights.prose,
+        PathKind::Changes => weights.changes,
+        PathKind::Declaration => weights.declaration,
+        PathKind::Data => weights.data,
     }
 }
 
@@ -46,7 +42,7 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
         if generated && !kinds.contains(&PathKind::Generated) {
             kinds.push(PathKind::Generated);
         }
-        kinds.into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(penalty).product()
+        kinds.into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(|kind| penalty(kind, &context.weights)).product()
     };
     candidates
         .iter()
@@ -64,19 +60,19 @@ fn path_penalty(candidates: &[Candidate], _: &RankingContext, _: &EditorContext)
 }
 
 /// Files that the person has open are likelier to be meant.
-fn open_files(candidates: &[Candidate], _: &RankingContext, editor: &EditorContext) -> Vec<f64> {
+fn open_files(candidates: &[Candidate], context: &RankingContext, editor: &EditorContext) -> Vec<f64> {
     let factor = |candidate: &Candidate| match editor.active_path.as_ref() {
-        Some(active) if *active == candidate.path => IN_FRONT,
-        _ if editor.open_paths.contains(&candidate.path) => OPEN,
+        Some(active) if *active == candidate.path => context.weights.in_front,
+        _ if editor.open_paths.contains(&candidate.path) => context.weights.open,
         _ => 1.0,
     };
     candidates.iter().map(factor).collect()
 }
 
 /// What lies in the folder of the active file, or close to it, is likelier to be meant than what lies far from it.
-fn nearby(candidates: &[Candidate], _: &RankingContext, editor: &EditorContext) -> Vec<f64> {
+fn nearby(candidates: &[Candidate], context: &RankingContext, editor: &EditorContext) -> Vec<f64> {
     let Some(active) = &editor.active_path else { return vec![1.0; candidates.len()] };
-    candidates.iter().map(|candidate| 1.0 + NEARBY * nearness(&candidate.path, active)).collect()
+    candidates.iter().map(|candidate| 1.0 + context.weights.nearby * nearness(&candidate.path, active)).collect()
 }
 
 /// How much of their way from the root two files share: 1 in one folder, towards 0 the farther apart they lie.
@@ -88,6 +84,6 @@ fn nearness(path: &str, other: &str) -> f64 {
 }
 
 /// What the active file uses, and what uses the active file, is likelier to be meant than what has nothing to do with it.
-fn related_files(candidates: &[Candidate], _: &RankingContext, _: &EditorContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| 1.0 + RELATED * candidate.relatedness).collect()
+fn related_files(candidates: &[Candidate], context: &RankingContext, _: &EditorContext) -> Vec<f64> {
+    candidates.iter().map(|candidate| 1.0 + context.weights.related * candidate.relatedness).collect()
 }

@@ -6,33 +6,12 @@
 use std::collections::HashMap;
 
 use super::kinds::{PathKind, path_kinds};
-use super::{Candidate, RankingContext};
+use super::{Candidate, RankingContext, Weights};
 use crate::base::words::{WordKind, split_words};
 use crate::query::matching::name_stems;
 
-/// The least share of the question's weight that a run of 1, 2, 3 or more words must hold to count: short runs stand in many texts.
-const LEAST_SHARE: [f64; 4] = [0.97, 0.9, 0.72, 0.45];
-/// The same for an identifier in its own case.
-const LEAST_SHARE_OF_NAME: f64 = 0.45;
-/// From the least share on, strength grows to 1 within this.
-const SPAN: f64 = 0.2;
-/// A run of so few words is told by the identifier in it.
-const WORDS_OF_NAME: u32 = 2;
-/// A text holds more of the question than others if it is by this share at least.
-const CLEARLY: f64 = 0.05;
 /// Shares that differ by less are equal.
 const ALIKE: f64 = 0.001;
-/// A text holds all of the question if it is by this share …
-const WHOLE: f64 = 0.97;
-/// … and so many words: fewer stand in a row by chance.
-const LEAST_OF_WHOLE: u32 = 3;
-/// The same of a wish for a change.
-const LEAST_OF_WISH: u32 = 4;
-/// What more files hold literally counts less for each.
-const FEW: f64 = 3.0;
-/// What a file with a path penalty that holds all of a question gains where an ordinary one does too: the test of a message stands
-/// behind the code that has it, and before what only speaks of it.
-const BESIDE: f64 = 0.9;
 
 /// Shares from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,6 +25,7 @@ pub struct VerbatimEvidence {
 
 /// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
+    let weights = &context.weights;
     // `README` or `app.py` asks for the file, not for what mentions it.
     let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
     if candidates.iter().any(is_the_file) {
@@ -62,8 +42,8 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     let rare_in_ordinary = ordinary().any(|candidate| candidate.rare_name);
     let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
     let of = |candidate: &Candidate| {
-        let is_name = candidate.verbatim_name && candidate.verbatim_words <= WORDS_OF_NAME;
-        let strength = if context.is_change { of_a_wish(candidate) } else { strength(candidate, is_name) };
+        let is_name = candidate.verbatim_name && f64::from(candidate.verbatim_words) <= weights.words_of_name;
+        let strength = if context.is_change { of_a_wish(candidate, weights) } else { strength(candidate, is_name, weights) };
         // Where the name is defined, its uses are not what was asked for. A bare symbol's come after its definitions anyway.
         let is_use = is_name
             && if candidate.verbatim_words > 1 {
@@ -75,26 +55,27 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
             return VerbatimEvidence::default();
         }
         // A common word that only one text holds beside the rarer ones adds little to the share.
-        let is_more = candidate.verbatim > most_ordinary + CLEARLY
-            || (holds_all(candidate) && candidate.verbatim_words > most_words_ordinary);
+        let is_more = candidate.verbatim > most_ordinary + weights.clearly_more
+            || (holds_all(candidate, weights) && candidate.verbatim_words > most_words_ordinary);
         let penalised = candidate.prior < 1.0;
         let is_elsewhere = defined || most_ordinary >= candidate.verbatim - ALIKE;
         if penalised && (!is_name || is_elsewhere) && lists_changes(&candidate.path) {
             return VerbatimEvidence::default();
         }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
-        let is_whole = candidate.verbatim >= most - ALIKE && (holds_all(candidate) || (is_name && candidate.verbatim >= WHOLE));
-        let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= FEW;
+        let is_whole = candidate.verbatim >= most - ALIKE
+            && (holds_all(candidate, weights) || (is_name && candidate.verbatim >= weights.whole_share));
+        let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= weights.few_files;
         let unrivalled = match (penalised, is_more) {
             (true, true) => strength,
             (false, _) if few => strength,
-            (true, false) if few && !context.is_change => BESIDE * strength,
+            (true, false) if few && !context.is_change => weights.beside_ordinary * strength,
             _ => 0.0,
         };
         if penalised && unrivalled <= 0.0 {
             return VerbatimEvidence::default();
         }
-        let shared = strength * (FEW / as_full(&all_files)).min(1.0);
+        let shared = strength * (weights.few_files / as_full(&all_files)).min(1.0);
         VerbatimEvidence { strength: shared, unrivalled }
     };
     // A name that is hardly anywhere else tells the place among whatever other words.
@@ -103,7 +84,7 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);
         match (is_told, candidate.prior < 1.0 && rare_in_ordinary) {
             (false, _) => 0.0,
-            (true, true) => BESIDE,
+            (true, true) => weights.beside_ordinary,
             (true, false) => 1.0,
         }
     };
@@ -143,20 +124,25 @@ fn is_named_with_its_holder(candidate: &Candidate, context: &RankingContext) -> 
     })
 }
 
-fn strength(candidate: &Candidate, is_name: bool) -> f64 {
-    let of_run = LEAST_SHARE[(candidate.verbatim_words as usize).clamp(1, LEAST_SHARE.len()) - 1];
-    let least = if is_name { LEAST_SHARE_OF_NAME.min(of_run) } else { of_run };
-    ((candidate.verbatim - least) / SPAN).clamp(0.0, 1.0)
+fn strength(candidate: &Candidate, is_name: bool, weights: &Weights) -> f64 {
+    let of_run = match candidate.verbatim_words {
+        0 | 1 => weights.least_of_1_word,
+        2 => weights.least_of_2_words,
+        3 => weights.least_of_3_words,
+        _ => weights.least_of_more_words,
+    };
+    let least = if is_name { weights.least_of_name.min(of_run) } else { of_run };
+    ((candidate.verbatim - least) / weights.verbatim_span).clamp(0.0, 1.0)
 }
 
 /// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
-fn of_a_wish(candidate: &Candidate) -> f64 {
-    let quotes = holds_all(candidate) && candidate.verbatim_words >= LEAST_OF_WISH;
+fn of_a_wish(candidate: &Candidate, weights: &Weights) -> f64 {
+    let quotes = holds_all(candidate, weights) && f64::from(candidate.verbatim_words) >= weights.whole_words_of_change;
     f64::from(u8::from(quotes && !lists_changes(&candidate.path)))
 }
 
-fn holds_all(candidate: &Candidate) -> bool {
-    candidate.verbatim >= WHOLE && candidate.verbatim_words >= LEAST_OF_WHOLE
+fn holds_all(candidate: &Candidate, weights: &Weights) -> bool {
+    candidate.verbatim >= weights.whole_share && f64::from(candidate.verbatim_words) >= weights.whole_words
 }
 
 /// A list of changes repeats their headings: it is not where the thing is.

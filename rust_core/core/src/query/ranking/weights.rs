@@ -1,0 +1,145 @@
+//! What the rules weigh: fitted numbers, by name, so that a test can set each of them otherwise.
+
+/// Declare the weights once: their fields, their defaults, and how they are reached by name.
+macro_rules! weights {
+    ($($(#[$doc:meta])* $name:ident: $default:expr,)*) => {
+        /// What the rules weigh.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Weights { $($(#[$doc])* pub $name: f64,)* }
+
+        impl Default for Weights {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+
+        impl Weights {
+            /// Each weight with its name.
+            pub fn named(&self) -> Vec<(&'static str, f64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+
+            /// Set a weight; `false` where none has this name.
+            pub fn set(&mut self, name: &str, value: f64) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name = value,)*
+                    _ => return false,
+                }
+                true
+            }
+        }
+    };
+}
+
+weights! {
+    /// BM25F of a question. Who asks for a change tells what it touches, in many words and in passing: the file that holds most of
+    /// them is meant rather than the one that is called like some.
+    words: 0.8,
+    /// The same of a change.
+    words_of_change: 1.2,
+    /// The cosine of a question.
+    meaning: 1.1,
+    /// The same of a change.
+    meaning_of_change: 0.8,
+    /// The same of a bare symbol, which is looked up by its name rather.
+    meaning_of_symbol: 0.45,
+    /// Reciprocal rank fusion of a question.
+    agreement: 0.4,
+    /// The same of a change.
+    agreement_of_change: 0.3,
+    /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
+    fusion_constant: 60.0,
+    /// What the file holds of a question's weight.
+    whole_file: 0.5,
+    /// The same of a change.
+    whole_file_of_change: 0.9,
+    /// Words of a question that stand in a file's name.
+    path_exact: 0.5,
+    /// The same of a change.
+    path_exact_of_change: 0.35,
+    /// Words of a question that a word of a file's name begins with, or that begin with it.
+    path_prefix: 0.6,
+    /// The same of a change.
+    path_prefix_of_change: 0.5,
+    /// Share of a file's name that a question covers.
+    path_covered: 0.24,
+    /// The same of a change.
+    path_covered_of_change: 0.12,
+    /// The file is of the part of the project that a change is headed with.
+    in_scope: 0.3,
+    /// Words of a file.
+    file_length: 0.08,
+    /// Lines of a chunk.
+    chunk_lines: 0.15,
+    /// Defines a symbol that is all of the question.
+    defines_symbol: 2.2,
+    /// Defines a symbol that a question names.
+    defines_named: 0.6,
+    /// The same of a change.
+    defines_named_of_change: 0.35,
+    /// A factor of these for a file that is called like the symbol.
+    in_its_file: 1.2,
+    /// A factor of these for what is named like its class.
+    constructor: 0.5,
+    /// Text that stands word for word.
+    verbatim: 0.5,
+    /// The same where few hold as much.
+    unrivalled: 1.5,
+    /// The least share of the question's weight that a run of one word must hold to count: short runs stand in many texts.
+    least_of_1_word: 0.97,
+    /// The same of two words.
+    least_of_2_words: 0.9,
+    /// The same of three words.
+    least_of_3_words: 0.72,
+    /// The same of more words.
+    least_of_more_words: 0.45,
+    /// The same of an identifier in its own case.
+    least_of_name: 0.45,
+    /// From the least share on, strength grows to 1 within this.
+    verbatim_span: 0.2,
+    /// A run of so few words is told by the identifier in it.
+    words_of_name: 2.0,
+    /// A text holds more of the question than others if it is by this share at least.
+    clearly_more: 0.05,
+    /// A text holds all of the question if it is by this share …
+    whole_share: 0.97,
+    /// … and so many words: fewer stand in a row by chance.
+    whole_words: 3.0,
+    /// The same of a wish for a change.
+    whole_words_of_change: 4.0,
+    /// What more files hold literally counts less for each.
+    few_files: 3.0,
+    /// What a file with a path penalty that holds all of a question gains where an ordinary one does too: the test of a message
+    /// stands behind the code that has it, and before what only speaks of it.
+    beside_ordinary: 0.9,
+    /// A factor for tests.
+    test: 0.2,
+    /// A factor for examples.
+    example: 0.3,
+    /// A factor for old ways that are kept.
+    compatibility: 0.8,
+    /// A factor for what hands on what others hold.
+    re_export: 0.5,
+    /// A factor for declarations.
+    declaration: 0.7,
+    /// A factor for what a program wrote.
+    generated: 0.5,
+    /// A factor for text for people.
+    prose: 0.5,
+    /// A factor for lists of changes.
+    changes: 1.0,
+    /// A factor for settings, markup, tables.
+    data: 0.6,
+    /// A factor for the active file.
+    in_front: 1.15,
+    /// A factor for open files.
+    open: 1.05,
+    /// What nearness to the active file adds to 1.
+    nearby: 0.2,
+    /// What relatedness to the active file adds to 1.
+    related: 0.3,
+    /// What the best chunk of the fullest file gains of the best score.
+    coherence: 0.1,
+    /// A factor for each chunk of the same file before.
+    file_decay: 0.5,
+}
