@@ -11,6 +11,8 @@
 #   make vscode-incident  the incident of docs/knowledge.md in a real VS Code: runbook, real tools, dialogs, audit log
 #   make vscode-python  a tour of a real VS Code on a machine without a Python that fits
 #   make intellij-test  the IntelliJ plugin, over the real server (needs a JDK 17+ and Maven 3.8+; gets a virtual screen)
+#   make mutate [JOBS=2]  which fitted constants the frozen corpus of tests/quality notices (minutes; writes tests/quality/mutations.json)
+#   make compare OLD=PYTHON NEW=PYTHON [BENCH=FOLDER]  one build against another: quality, time, size, messages
 #   make bench   the benchmarks of docs/benchmarks.md (long)        make dist    the wheel
 #   make bench-quality BENCH=FOLDER   docs/quality.md; FOLDER holds the benchmark's evaluate.py
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
@@ -34,7 +36,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
 
 demo: build
 	$(BIN)/carrel demo
@@ -110,7 +112,15 @@ bench: build
 	$(BIN)/python -m tests.bench.index_corpus
 	cargo bench -p carrel-core
 
-BENCH ?= bench
+JOBS ?= 2
+mutate: build
+	$(BIN)/python -m tests.quality.mutate --jobs $(JOBS)
+
+NEW ?= $(BIN)/python
+compare: build
+	$(BIN)/python -m tests.bench.compare_builds $(OLD) $(NEW) $(if $(BENCH),--bench $(BENCH))
+
+bench-quality bench-languages bench-confidence: BENCH ?= bench
 bench-quality: build
 	$(BIN)/python -m tests.bench.quality $(BENCH) --ablate
 

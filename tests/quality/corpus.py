@@ -17,7 +17,7 @@ import json
 import shutil
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ ALL = "all packages"
 """Side by side in one folder, so that issues have something to choose from."""
 HITS = 50
 PACK = Budget(1_000, "tokens")
+KINDS = ("questions", "scenes", "issues", "follow-ups", "topic changes")
+PARTS = (*KINDS, "packs", "unsure")
 
 Place = tuple[str, int, int]
 Values = dict[str, dict[str, float]]
@@ -50,13 +52,18 @@ Values = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and the files that answer it; `functions` are places in them."""
+    """A question about a package, and the files that answer it; `functions` are places in them."""
 
     kind: str
     package: str
     question: Question
     files: frozenset[str]
     functions: tuple[str, ...] = ()
+
+    @property
+    def index(self) -> str:
+        """Return which index is asked."""
+        return ALL if self.kind == "issues" else self.package
 
     @property
     def name(self) -> str:
@@ -93,7 +100,7 @@ def cases() -> list[Case]:
     for one in _load("issues.json"):
         question, package = Question(Query(one["text"], HITS)), one["package"]
         files, functions = ([f"{package}/{place}" for place in one[key]] for key in ("files", "functions"))
-        found.append(Case("issues", ALL, question, frozenset(files), tuple(functions)))
+        found.append(Case("issues", package, question, frozenset(files), tuple(functions)))
     for one in _load("follow_ups.json"):
         said = (Message("user", one["first"]), Message("assistant", one["answer"]))
         kind = "topic changes" if one.get("changes") else "follow-ups"
@@ -108,18 +115,20 @@ class Corpus:
         self.model, self.cases = bundled(), cases()
         self._tokenizer = ExactTokenizer()
         self._folder = folder
-        names = list(dict.fromkeys(case.package for case in self.cases if case.package != ALL))
+        names = list(dict.fromkeys(case.package for case in self.cases))
         self.roots = {package: self._root(package) for package in names}
         self.roots[ALL] = folder / ALL
         for package, root in self.roots.items():
             if package not in {ALL, DEPOT}:
                 shutil.copytree(root, self.roots[ALL] / package, ignore=shutil.ignore_patterns("__pycache__"))
-        self._stores = {package: self._indexed(package) for package in self.roots}
-        self.views: dict[str, Snapshot] = {package: store.snapshot() for package, store in self._stores.items()}
+        self._stores: dict[str, Store] = {}
+        self.views: dict[str, Snapshot] = {}
+        for package, root in self.roots.items():
+            self.add(package, root)
         for case in self.cases:
-            missing = case.files - set(self.views[case.package].paths())
+            missing = case.files - set(self.views[case.index].paths())
             assert not missing, f"{case.package} has no {sorted(missing)}: mend {case.name!r} for this version"
-        self._places = {case.name: [self._place(case.package, name) for name in case.functions] for case in self.cases}
+        self._places = {case.name: [self._place(case.index, name) for name in case.functions] for case in self.cases}
 
     def close(self) -> None:
         """Close the indexes."""
@@ -135,12 +144,12 @@ class Corpus:
             return root
         return package_folder(package)
 
-    def _indexed(self, package: str) -> Store:
-        spec = self.model.spec
-        place, root = str(self._folder / "indexes" / package), str(self.roots[package])
-        store = Store.open(place, root, embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions())
+    def add(self, name: str, root: Path) -> None:
+        """Index a folder, to be asked by this name."""
+        spec, place = self.model.spec, str(self._folder / "indexes" / name.strip("/").replace("/", "+"))
+        store = Store.open(place, str(root), embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions())
         run_index_blocking(store, self.model, CancelToken())
-        return store
+        self._stores[name], self.views[name] = store, store.snapshot()
 
     def _place(self, package: str, name: str) -> Place:
         """Return where a function is, by its file and qualified name."""
@@ -154,43 +163,44 @@ class Corpus:
         assert isinstance(inside, ast.stmt)
         return path, inside.lineno, inside.end_lineno or inside.lineno
 
-    def ask(self, package: str, question: Question) -> tuple[Ranking, Sequence[Hit]]:
+    def ask(self, name: str, question: Question) -> tuple[Ranking, Sequence[Hit]]:
         """Search as editors do."""
 
         def finish(ranking: Ranking, token: CancelToken) -> tuple[Ranking, Sequence[Hit]]:
             return ranking, related_first(read(ranking, ranking.query, token), ranking, ranking.query, token).hits
 
-        return retrieve_assisted_blocking(question, lambda: self.views[package], self.model, ALONE, finish, CancelToken())
+        return retrieve_assisted_blocking(question, lambda: self.views[name], self.model, ALONE, finish, CancelToken())
 
-    def measure(self) -> Values:
-        """Ask every case."""
+    def measure(self, parts: Collection[str] = PARTS) -> Values:
+        """Ask the cases of these kinds; `packs` and `unsure` say whether figures are taken that cost more."""
         values: Values = {}
         packages = [package for package in self.roots if package != ALL]
-        for case in self.cases:
-            ranking, hits = self.ask(case.package, case.question)
-            figures = self._figures(case, ranking, hits)
-            if case.kind == "questions":
-                elsewhere = packages[(packages.index(case.package) + 1) % len(packages)]
+        for case in (case for case in self.cases if case.kind in parts):
+            ranking, hits = self.ask(case.index, case.question)
+            spans = ((hit.chunk.path, hit.chunk.span) for hit in hits)
+            figures = self.figures(case, [(path, span.start_line, span.end_line) for path, span in spans])
+            if "packs" in parts and case.kind in {"questions", "issues"}:
                 figures["pack"] = self._packed(case, ranking, hits)
+            if case.kind == "questions":
                 figures["sure"] = 1 - (1 - ranking.confidence) ** 2
-                figures["unsure"] = 1 - self.ask(elsewhere, case.question)[0].confidence ** 2
+                if "unsure" in parts:
+                    elsewhere = packages[(packages.index(case.package) + 1) % len(packages)]
+                    figures["unsure"] = 1 - self.ask(elsewhere, case.question)[0].confidence ** 2
             for figure, value in figures.items():
                 values.setdefault(f"{case.kind}: {figure}", {})[case.name] = round(value, 3)
         return values
 
-    def _figures(self, case: Case, ranking: Ranking, hits: Sequence[Hit]) -> dict[str, float]:
-        paths = [hit.chunk.path for hit in hits]
-        figures = {"ndcg10": ndcg(list(dict.fromkeys(paths)), case.files)}
+    def figures(self, case: Case, places: Sequence[Place]) -> dict[str, float]:
+        """Judge the places that were found for a case, best first."""
+        files = list(dict.fromkeys(path for path, _, _ in places))
+        figures = {"ndcg10": ndcg(files, case.files)}
         if case.kind != "issues":
             return figures
-        files = list(dict.fromkeys(paths))
-        places = [(hit.chunk.path, hit.chunk.span.start_line, hit.chunk.span.end_line) for hit in hits]
         return {
             **figures,
             "file1": float(files[:1] != [] and files[0] in case.files),
             "file5": len(case.files & set(files[:5])) / len(case.files),
             "function10": self._share(case, places[:10]),
-            "pack": self._packed(case, ranking, hits),
         }
 
     def _share(self, case: Case, places: Sequence[Place]) -> float:
@@ -202,7 +212,7 @@ class Corpus:
         )
 
     def _packed(self, case: Case, ranking: Ranking, hits: Sequence[Hit]) -> float:
-        query, view = case.question.query, self.views[case.package]
+        query, view = case.question.query, self.views[case.index]
         items = pack_answer(ranking, hits[:10], query, PACK, self._tokenizer, CancelToken(), read_lines=view.lines).items
         return self._share(case, [(item.hit.chunk.path, *run) for item in items for run in item.runs])
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from tests.quality import corpus
+from tests.quality import corpus, mutate
 from tests.quality.corpus import Corpus
+
+from carrel.engine import issue_chunks, localize, ranking
 
 
 @pytest.mark.timeout(300)
@@ -24,3 +28,24 @@ def test_a_fall_is_told_with_its_questions() -> None:
     assert told == "questions: ndcg10 fell by 0.0500:\n    1.00 -> 0.90  a"
     with pytest.raises(AssertionError, match="--freeze"):
         corpus.worse({"questions: ndcg10": {"a": 1.0}}, before)
+
+
+def test_every_weight_was_tried() -> None:
+    tried = json.loads(mutate.RESULTS.read_text("utf-8"))
+    assert sorted(tried) == sorted(constant.name for constant in mutate.constants()), "Try the new ones: make mutate"
+
+
+def test_a_constant_is_changed_wherever_it_is_held() -> None:
+    before = issue_chunks.FITTED
+    place, weight, entry = (
+        next(constant for constant in mutate.constants() if constant.name == name)
+        for name in ("issue_chunks.PLACE", "weights.words", "issue_chunks.FITTED.lines")
+    )
+    with mutate.changed(place, 0.0):
+        assert vars(localize)["PLACE"] == issue_chunks.PLACE == 0.0
+    assert vars(localize)["PLACE"] == issue_chunks.PLACE == place.value
+    with mutate.changed(weight, 2.0):
+        assert ranking.WEIGHTS == {"words": 2.0}
+    with mutate.changed(entry, 1.0):
+        assert issue_chunks.FITTED._replace(lines=entry.value) == before
+    assert issue_chunks.FITTED is before
