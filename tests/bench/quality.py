@@ -42,6 +42,7 @@ RULES = {
     "words": "words words_of_change",
     "meaning": "meaning meaning_of_change meaning_of_symbol",
     "agreement": "agreement agreement_of_change",
+    "coverage": "coverage coverage_of_change",
     "whole_file": "whole_file whole_file_of_change",
     "path_match": "path_exact path_exact_of_change path_prefix path_prefix_of_change path_covered path_covered_of_change",
     "in_scope": "in_scope",

@@ -20,7 +20,7 @@ from carrel.engine.ranking import RankingContext, rank, relevances
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Candidate:
-    signals = {"dense": 0.5, "lexical": 0.5, "file_words": 300} | signals
+    signals = {"dense": 0.5, "lexical": 0.5, "covered": 0.5, "file_words": 300} | signals
     return Candidate(doc, path, start, start + lines - 1, symbol=symbol, callable=True, **signals)
 
 
@@ -40,6 +40,7 @@ def order(candidates: Sequence[Candidate], question: str = "how is it stored", e
         ({"dense": 0.6}, {}),
         ({"dense_rank": 1, "lexical_rank": 1}, {"dense_rank": 1}),
         ({"dense_rank": 2}, {"dense_rank": 3}),
+        ({"covered": 0.9}, {}),
         ({"file_share": 0.8}, {}),
         ({"file_words": 3000}, {}),
         ({"lines": 40}, {"lines": 2}),
@@ -114,7 +115,7 @@ def test_a_file_with_many_candidates_is_lifted_once() -> None:
 
 
 def test_a_file_that_hands_on_steps_back_but_its_own_code_does_not() -> None:
-    handed_on = Candidate(0, "__init__.py", 1, 20, dense=0.5, lexical=0.5, file_words=300)
+    handed_on = Candidate(0, "__init__.py", 1, 20, dense=0.5, lexical=0.5, covered=0.5, file_words=300)
     assert order([handed_on, candidate("a.py")])[0] == "a.py:1"
     assert order([candidate("__init__.py", lexical=0.6), candidate("a.py")])[0] == "__init__.py:1"
 

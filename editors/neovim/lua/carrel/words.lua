@@ -89,6 +89,7 @@ M.rules = {
   words = 'words of the question',
   meaning = 'close in meaning',
   agreement = 'found by words and by meaning',
+  coverage = 'holds many of the words',
   whole_file = 'the file as a whole is about it',
   path_match = 'the file is called like it',
   in_scope = 'lies in the part that is named',

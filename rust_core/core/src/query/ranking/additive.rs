@@ -6,10 +6,11 @@ use crate::query::matching::{name_stems, path_words};
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
 /// The rules with their names.
-pub const ADDITIVE: [(&str, Rule); 9] = [
+pub const ADDITIVE: [(&str, Rule); 10] = [
     ("words", words),
     ("meaning", meaning),
     ("agreement", agreement),
+    ("coverage", coverage),
     ("whole_file", whole_file),
     ("path_match", path_match),
     ("in_scope", in_scope),
@@ -37,6 +38,12 @@ fn agreement(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let weights = &context.weights;
     let weight = context.pick(weights.agreement, weights.agreement_of_change);
     candidates.iter().map(|candidate| weight * candidate.fused * (weights.fusion_constant + 1.0) / 2.0).collect()
+}
+
+/// Few words often are worth less than all words once.
+fn coverage(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
+    let weight = context.pick(context.weights.coverage, context.weights.coverage_of_change);
+    candidates.iter().map(|candidate| weight * candidate.covered * candidate.covered).collect()
 }
 
 /// The file as a whole speaks of it, even where this chunk alone says little.

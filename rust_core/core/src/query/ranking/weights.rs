@@ -36,7 +36,7 @@ weights! {
     /// them is meant rather than the one that is called like some.
     words: 0.8,
     /// The same of a change.
-    words_of_change: 1.2,
+    words_of_change: 1.0,
     /// The cosine of a question.
     meaning: 1.1,
     /// The same of a change.
@@ -49,6 +49,10 @@ weights! {
     agreement_of_change: 0.3,
     /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
     fusion_constant: 60.0,
+    /// The share of a question's terms that a chunk holds.
+    coverage: 0.1,
+    /// The same of a change.
+    coverage_of_change: 0.3,
     /// What the file holds of a question's weight.
     whole_file: 0.5,
     /// The same of a change.

@@ -19,6 +19,7 @@ public final class Why {
             Map.entry("words", "words of the question"),
             Map.entry("meaning", "close in meaning"),
             Map.entry("agreement", "found by words and by meaning"),
+            Map.entry("coverage", "holds many of the words"),
             Map.entry("whole_file", "the file as a whole is about it"),
             Map.entry("path_match", "the file is called like it"),
             Map.entry("in_scope", "lies in the part that is named"),
