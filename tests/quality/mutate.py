@@ -49,7 +49,7 @@ CONSTANTS: dict[str, tuple[str, ...]] = {
     "localize._FILE_SHARE localize._DEFINES_TITLE_NAME localize._DEFINES_CODE_NAME localize._IN_TRACE": ISSUES,
     "localize._LAST_IN_TRACE localize._PATH_NAMED localize._MODULE_NAMED localize._WRITES_MESSAGE": ISSUES,
     "localize._TOOLING_PENALTY localize._TEST_OR_DOCUMENT_PENALTY": ISSUES,
-    "issue_chunks.FITTED issue_chunks.PLACE issue_chunks.BEST_CHUNK_BONUS issue_files.FITTED": ISSUES,
+    "issue_chunks.FITTED issue_chunks.PLACE issue_chunks.BEST_CHUNK_BONUS localize._FILE_CHUNKS": ISSUES,
 }
 """Fitted constants of the engine, as module.name, with the parts of the corpus that they can concern; of a table each entry."""
 
@@ -216,7 +216,7 @@ def largest_fall(changes: Changes) -> float:
     falls = (
         1.0 if figures is None else max((-change for change in figures.values()), default=0.0) for figures in changes.values()
     )
-    return round(max(falls, default=0.0), 4)
+    return round(max(0.0, *falls), 4)
 
 
 def main() -> None:
