@@ -58,10 +58,10 @@ test-long: build
 	CARREL_TEST_RACES=$(or $(CARREL_TEST_RACES),100000) cargo test --locked -p carrel-core --test store races -- --nocapture
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) cargo test --release --locked -p carrel-core --test hostile_bytes
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) $(BIN)/python -m pytest --timeout 3600 tests/fuzz
-	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/store/test_killed_publisher.py
+	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py
 	CARREL_TEST_STARTS=$(or $(CARREL_TEST_STARTS),200) $(BIN)/python -m pytest tests/e2e/test_outlived.py
-	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/server/published/test_published_cluster.py
-	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/server/published/test_killed_server.py
+	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_published_cluster.py
+	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_killed_server.py
 	CARREL_TEST_INCIDENT=1 $(BIN)/python -m pytest -rs tests/e2e/test_incident.py
 	$(BIN)/python -m pytest -rs $(REAL) tests/services/test_real_services.py
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import FakeEmbedder
-from carrel.core.outbound import Destination, Load, Outbound, Secret
-from carrel.core.ports import Embedder, EmbeddingSpec
-from carrel.core.vectors import Vectors
-from carrel.server import models
-from carrel.server.model_settings import ModelSettings
+from carrel.composition import models
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import FakeEmbedder
+from carrel.model.outbound import Destination, Load, Outbound, Secret
+from carrel.model.ports import Embedder, EmbeddingSpec
+from carrel.model.vectors import Vectors
+from carrel.settings.model_settings import ModelSettings
 
 HOST = Destination("stand-in", "models.example")
 NO_KEY = ("There is no key for stand-in", "Give it one.")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.types import LONGEST_QUERY
-from carrel.engine.reviewer import MOST_SEARCHES
+from carrel.agent.reviewer import MOST_SEARCHES
+from carrel.model.types import LONGEST_QUERY
 
 ROOT = Path(__file__).parent.parent
 
@@ -77,16 +77,16 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 
 
 FORMATS = {
-    "server/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
-    "server/allow_settings.py": "an object of settings files, whose keys are camelCase",
-    "server/model_settings.py": "the objects of settings files, whose keys are camelCase",
-    "server/source_settings.py": "the objects of settings files, whose keys are camelCase",
-    "server/tool_settings.py": "likewise",
-    "engine/catalogue/exports.py": "schemas as providers of models and MCP spell them",
-    "server/store_settings.py": "an object of settings files, whose keys are camelCase",
-    "server/settings_docs.py": "JSON schema's own keywords",
-    "engine/documents/search_form.py": "the arguments of a tool, as a model spells them",
-    "engine/search_tool.py": "the arguments of a tool, as a model spells them",
+    "index/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "settings/allow_settings.py": "an object of settings files, whose keys are camelCase",
+    "settings/model_settings.py": "the objects of settings files, whose keys are camelCase",
+    "settings/source_settings.py": "the objects of settings files, whose keys are camelCase",
+    "settings/tool_settings.py": "likewise",
+    "extensions/tools/catalogue/exports.py": "schemas as providers of models and MCP spell them",
+    "settings/store_settings.py": "an object of settings files, whose keys are camelCase",
+    "settings/settings_docs.py": "JSON schema's own keywords",
+    "agent/search_form.py": "the arguments of a tool, as a model spells them",
+    "agent/search_tool.py": "the arguments of a tool, as a model spells them",
 }
 """Modules below the front ends that write camelCase: each for a format of its own, none for the protocol's messages."""
 
@@ -145,4 +145,4 @@ def test_lines_are_counted_as_editors_count_them() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "splitlines"
     ]
-    assert used == [], "str.splitlines also cuts inside of lines: use carrel.core.lines, or split at the one end that is meant"
+    assert used == [], "str.splitlines also cuts inside of lines: use carrel.model.lines, or split at the one end that is meant"

@@ -14,8 +14,8 @@ import pytest
 from tests.contract import suites
 
 import carrel
-from carrel.core.fakes import FakeEmbedder
-from carrel.core.ports import Embedder, EmbeddingSpec, Source, VectorStore
+from carrel.model.fakes import FakeEmbedder
+from carrel.model.ports import Embedder, EmbeddingSpec, Source, VectorStore
 
 DIM = 64
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"

@@ -17,7 +17,7 @@ NAME = re.compile(r"(?<![\w-])carrel[-_]context(?![\w])")
 ALLOWED = {
     "pyproject.toml": r'^name = "carrel-context"$',
     "requirements/dev.txt": r"^ +# +(via )?carrel-context \(pyproject\.toml\)$",
-    "python/carrel/core/installation.py": r'^DISTRIBUTION = "carrel-context"$',
+    "python/carrel/model/installation.py": r'^DISTRIBUTION = "carrel-context"$',
     "docs/editors.md": r"\(defun carrel-context |M-x carrel-context`",
     "docs/publishing.md": "",
     "CHANGELOG.md": "",  # what was

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from carrel.core import installation
-from carrel.core.installation import how_to_install, how_to_reinstall
+from carrel.model import installation
+from carrel.model.installation import how_to_install, how_to_reinstall
 
 PROJECT: Any = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
 PIP = f'"{sys.executable}" -m pip install '

@@ -9,20 +9,20 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.engine.planner_models import Planner
 from tests.shop import write_files
+from tests.support.planner_models import Planner
 
 import carrel
-from carrel.core.conversation import Completion, Message
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.fakes import FakeChatModel, FakeEmbedder, FakeReranker, FakeTokenizer, faulty
-from carrel.core.native import CancelToken
-from carrel.core.types import Budget, Filters, Query
-from carrel.engine.compare import compare
-from carrel.engine.formats import SourceForm
-from carrel.engine.prepare import prepare_blocking
+from carrel.model.conversation import Completion, Message
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.fakes import FakeChatModel, FakeEmbedder, FakeReranker, FakeTokenizer, faulty
+from carrel.model.native import CancelToken
+from carrel.model.types import Budget, Filters, Query
+from carrel.pack.compare import compare
+from carrel.pack.formats import SourceForm
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
 
 AUTH = "def authenticate_user(name, password):\n    '''Check the login of a user.'''\n    return check(name, hash(password))\n"
 ORDER = "class Order:\n    '''A customer order with items.'''\n    def __init__(self, items):\n        self.items = items\n"

@@ -14,11 +14,11 @@ from tests.test_library import AUTH, ORDER
 
 import carrel
 from carrel import library
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.fakes import FakeEmbedder
-from carrel.core.ports import EmbeddingSpec
-from carrel.core.types import Filters
-from carrel.core.vectors import Vectors
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.fakes import FakeEmbedder
+from carrel.model.ports import EmbeddingSpec
+from carrel.model.types import Filters
+from carrel.model.vectors import Vectors
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
         lambda index: index.context("account", form="html"),
         'form: must be "xml", "source", "tool", "places" or a form of your own',
     ),
-    (lambda index: index.context("account", filters={"languages": ["python"]}), "filters: must be carrel.core.types.Filters"),
+    (lambda index: index.context("account", filters={"languages": ["python"]}), "filters: must be carrel.model.types.Filters"),
     (lambda index: index.search("account", filters=Filters(languages="python")), "filters.languages: must be a list, not text"),  # type: ignore[arg-type]
     (lambda index: index.search(None), "query: must be text, not nothing"),
     (lambda index: index.retrieve_context("account", "2"), "limit: must be a whole number, not text"),

@@ -11,7 +11,7 @@ import pytest
 from tests.bench.spans import fill
 from tests.bench.spans_packages import Answer, FetchError, Package, packages, problems, sources, unpack
 
-from carrel.core.fakes import FakeTokenizer
+from carrel.model.fakes import FakeTokenizer
 
 LABELS = packages()
 

@@ -32,13 +32,13 @@ from scipy.optimize import minimize
 from tests.bench.issues import KEPT_ASIDE, Case, at_their_commits
 from tests.bench.quality import indexed
 
-from carrel.core.native import CancelToken
-from carrel.core.types import Query
-from carrel.engine.candidates import Stopwatch
-from carrel.engine.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
-from carrel.engine.localize import localize
-from carrel.engine.prepare import prepare_blocking
+from carrel.model.native import CancelToken
+from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question.prepare import prepare_blocking
+from carrel.search.candidates import Stopwatch
+from carrel.search.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
+from carrel.search.localize import localize
 from training.places import WORK
 
 KEPT = WORK / "issues"

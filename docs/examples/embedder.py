@@ -2,10 +2,10 @@
 
 import httpx
 
-from carrel.core.errors import ProviderError
-from carrel.core.ports import EmbeddingSpec
-from carrel.core.structs import whole_characters
-from carrel.core.vectors import Vectors
+from carrel.model.errors import ProviderError
+from carrel.model.ports import EmbeddingSpec
+from carrel.model.structs import whole_characters
+from carrel.model.vectors import Vectors
 
 
 class OpenAIEmbedder:

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from carrel.core.ports import ChunkId, ChunkRef, SourceCandidate, Unavailable
-from carrel.core.types import Chunk, Filters, Span
+from carrel.model.ports import ChunkId, ChunkRef, SourceCandidate, Unavailable
+from carrel.model.types import Chunk, Filters, Span
 
 
 class FolderSource:

@@ -6,8 +6,8 @@ import operator
 import sqlite3
 from contextlib import closing
 
-from carrel.core.errors import InvalidInput, StoreError
-from carrel.core.vectors import Vectors
+from carrel.model.errors import InvalidInput, StoreError
+from carrel.model.vectors import Vectors
 
 
 class SqliteStore:

@@ -1,8 +1,8 @@
-"""The Rust core. Only `carrel.core.native` imports this module; everything is frozen, thread-safe and releases the GIL.
+"""The Rust core. Only `carrel.model.native` imports this module; everything is frozen, thread-safe and releases the GIL.
 
 Paths of files are relative to the workspace root, `/`-separated. Lines are 1-based and inclusive. Vectors cross as the
 bytes of little-endian float32, `dim` values a text, L2-normalised. Every call that takes a `CancelToken` raises
-`Cancelled` within a few milliseconds of `cancel()`. Errors are those of `carrel.core.errors`: `Cancelled`, `InvalidInput`,
+`Cancelled` within a few milliseconds of `cancel()`. Errors are those of `carrel.model.errors`: `Cancelled`, `InvalidInput`,
 `StoreError` (disk full, read-only, damaged), `NewerFormat`, `NotWriter`.
 """
 

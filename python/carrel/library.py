@@ -12,26 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from carrel.core.background import run_blocking, run_to_end
-from carrel.core.conversation import Message
-from carrel.core.errors import InvalidInput
-from carrel.core.local_index import Progress, SnapshotView
-from carrel.core.native import CancelToken, ChunkInfo
-from carrel.core.ports import ChatModel, Embedder, Reranker, Tokenizer
-from carrel.core.remote import RemoteEmbedder
-from carrel.core.structs import whole_characters
-from carrel.core.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
-from carrel.core.value_checks import checked
-from carrel.engine import files
-from carrel.engine.assessment import ATTEMPTS, AssessedSearch, search_assessed
-from carrel.engine.assisted_retrieval import Assistants
-from carrel.engine.bag_of_words import cosine, word_counts
-from carrel.engine.context import render
-from carrel.engine.embedding import embed_batch_blocking
-from carrel.engine.files import file_chunks
-from carrel.engine.formats import Form, ToolForm
-from carrel.engine.indexer import IndexReport, follow_index_blocking
-from carrel.engine.retriever import Retrieval
+from carrel.assist.assessment import ATTEMPTS, AssessedSearch, search_assessed
+from carrel.assist.assisted_retrieval import Assistants
+from carrel.composition.composition import Composition
+from carrel.composition.models import hashed_words
+from carrel.index.indexer import IndexReport, follow_index_blocking
+from carrel.index.open_index import OpenIndex
 from carrel.library_arguments import (
     HitCount,
     budget_argument,
@@ -41,16 +27,30 @@ from carrel.library_arguments import (
     metadata_argument,
     path_argument,
 )
-from carrel.server.composition import Composition
-from carrel.server.context_request import ContextRequest
-from carrel.server.context_service import context_blocking
-from carrel.server.indexing import IndexRunner
-from carrel.server.jobs import Work
-from carrel.server.models import hashed_words
-from carrel.server.open_index import OpenIndex
-from carrel.server.queries import search_blocking
-from carrel.server.settings import Settings
-from carrel.server.settings_files import settings_of
+from carrel.model.conversation import Message
+from carrel.model.errors import InvalidInput
+from carrel.model.local_index import Progress, SnapshotView
+from carrel.model.native import CancelToken, ChunkInfo
+from carrel.model.ports import ChatModel, Embedder, Reranker, Tokenizer
+from carrel.model.remote import RemoteEmbedder
+from carrel.model.structs import whole_characters
+from carrel.model.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
+from carrel.model.value_checks import checked
+from carrel.model_calls.embedding import embed_batch_blocking
+from carrel.pack.context import render
+from carrel.pack.formats import Form, ToolForm
+from carrel.search import files
+from carrel.search.bag_of_words import cosine, word_counts
+from carrel.search.files import file_chunks
+from carrel.search.retriever import Retrieval
+from carrel.service.context_request import ContextRequest
+from carrel.service.context_service import context_blocking
+from carrel.service.queries import search_blocking
+from carrel.settings.settings import Settings
+from carrel.settings.settings_files import settings_of
+from carrel.system.background import run_blocking, run_to_end
+from carrel.system.jobs import Work
+from carrel.upkeep.indexing import IndexRunner
 
 __all__ = [
     "BagOfWords",

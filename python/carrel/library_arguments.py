@@ -9,12 +9,12 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
-from carrel.core.bounds import MOST
-from carrel.core.conversation import Message
-from carrel.core.errors import InvalidInput
-from carrel.core.types import Budget, Filters, Format
-from carrel.core.value_checks import checked
-from carrel.engine.formats import Form
+from carrel.model.bounds import MOST
+from carrel.model.conversation import Message
+from carrel.model.errors import InvalidInput
+from carrel.model.types import Budget, Filters, Format
+from carrel.model.value_checks import checked
+from carrel.pack.formats import Form
 
 MOST_HITS = 10_000
 HitCount = Annotated[int, Meta(ge=0, le=MOST_HITS)]
@@ -42,7 +42,7 @@ def filters_argument(filters: object) -> Filters:
     if filters is None:
         return Filters()
     if not isinstance(filters, Filters):
-        raise InvalidInput("filters", f"must be carrel.core.types.Filters, not {type(filters).__name__}")
+        raise InvalidInput("filters", f"must be carrel.model.types.Filters, not {type(filters).__name__}")
     given = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
     converted: Filters = checked("filters", given, Filters)
     return converted

@@ -7,7 +7,7 @@
         agent = RAGAgent(llm, PlainIndex(index), None)  # `llm` is any object with `ask`
         print(agent.run("how are retries done?"))
 
-Stores, embedders and models are plain objects with one method each (`carrel.engine.rag.protocols`). `Plain...` makes one of a
+Stores, embedders and models are plain objects with one method each (`carrel.extensions.rag.protocols`). `Plain...` makes one of a
 port of Carrel's, `...Port` makes a port of one. docs/rag.md has examples.
 """
 
@@ -18,22 +18,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from carrel import library
-from carrel.core.errors import InvalidInput, WindowTooSmall
-from carrel.core.ports import Tokenizer
-from carrel.core.types import Query
-from carrel.engine.rag import calls
-from carrel.engine.rag.as_ports import ChatModelPort, EmbedderPort, SourcePort
-from carrel.engine.rag.config import RAGAgentConfig, RetrieveResult
-from carrel.engine.rag.context import MakeSource
-from carrel.engine.rag.documents import Document, source_of_document
-from carrel.engine.rag.files import pick_files
-from carrel.engine.rag.pipeline import Pipeline, Question
-from carrel.engine.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex, PlainSource, PlainVectorStore
-from carrel.engine.rag.prompt import SYSTEM_PROMPT, USER_PROMPT
-from carrel.engine.rag.protocols import AskModel, ChatHistory, SimilarityStore, TextEmbedder, TextStore
-from carrel.engine.rag.tokens import TokenizerPort
-from carrel.server.composition import Composition
-from carrel.server.settings import Settings
+from carrel.composition.composition import Composition
+from carrel.extensions.rag import calls
+from carrel.extensions.rag.as_ports import ChatModelPort, EmbedderPort, SourcePort
+from carrel.extensions.rag.config import RAGAgentConfig, RetrieveResult
+from carrel.extensions.rag.context import MakeSource
+from carrel.extensions.rag.documents import Document, source_of_document
+from carrel.extensions.rag.files import pick_files
+from carrel.extensions.rag.pipeline import Pipeline, Question
+from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex, PlainSource, PlainVectorStore
+from carrel.extensions.rag.prompt import SYSTEM_PROMPT, USER_PROMPT
+from carrel.extensions.rag.protocols import AskModel, ChatHistory, SimilarityStore, TextEmbedder, TextStore
+from carrel.extensions.rag.tokens import TokenizerPort
+from carrel.model.errors import InvalidInput, WindowTooSmall
+from carrel.model.ports import Tokenizer
+from carrel.model.types import Query
+from carrel.settings.settings import Settings
 
 __all__ = [
     "AskModel",
@@ -238,7 +238,7 @@ class PlainIndex(PlainLocalIndex):
 
     An agent without an embedder asks it by the question's text, as `Index.search` does: by words, names and meaning, with
     relevance from 0 to 1. With an embedder it is asked by vectors alone, which must be of its own model:
-    `PlainEmbedder(index.embedder)`. A `metadata_filter` compares what `carrel.core.types.Filters.metadata` does.
+    `PlainEmbedder(index.embedder)`. A `metadata_filter` compares what `carrel.model.types.Filters.metadata` does.
     """
 
     def __init__(self, index: library.Index) -> None:

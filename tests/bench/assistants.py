@@ -26,18 +26,18 @@ from tests.bench.quality import HELD_OUT, Bench, Figures, Task, difference, mean
 from tests.bench.spans import Lines, answering, packed
 from tests.bench.spans_packages import packages, sources
 
-from carrel.core.fakes import fake_outbound
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.ports import Embedder, Reranker, RerankerSpec
-from carrel.core.remote import RemoteEmbedder
-from carrel.core.types import Query
-from carrel.engine.assisted_retrieval import ALONE, Assistants, Question, retrieve_assisted_blocking
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.retriever import Ranking, read
+from carrel.assist.assisted_retrieval import ALONE, Assistants, Question, retrieve_assisted_blocking
+from carrel.composition.models import embedders, rerankers
+from carrel.index.indexer import run_index_blocking
+from carrel.model.fakes import fake_outbound
+from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.ports import Embedder, Reranker, RerankerSpec
+from carrel.model.remote import RemoteEmbedder
+from carrel.model.types import Query
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import embedders, rerankers
+from carrel.search.retriever import Ranking, read
+from carrel.settings.model_settings import ModelSettings
 
 HITS = 50
 MODEL = "all-MiniLM-L6-v2"

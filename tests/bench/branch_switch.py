@@ -13,12 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from carrel.core.native import CancelToken
-from carrel.engine.embedding import embed_batch_blocking
-from carrel.engine.git_process import ask
-from carrel.server.composition import Composition
-from carrel.server.open_index import OpenIndex
-from carrel.server.settings import Settings
+from carrel.composition.composition import Composition
+from carrel.git.git_process import ask
+from carrel.index.open_index import OpenIndex
+from carrel.model.native import CancelToken
+from carrel.model_calls.embedding import embed_batch_blocking
+from carrel.settings.settings import Settings
 
 ROUNDS = 5
 

@@ -18,16 +18,18 @@ from unittest import mock
 import platformdirs
 from tests.bench.quality import Figures, difference, indexed, mean
 
-from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder, Tokenizer
-from carrel.core.types import Budget, Query
-from carrel.engine import evaluate, git, query_words
-from carrel.engine.context import pack
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.git import git
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken
+from carrel.model.ports import Embedder, Tokenizer
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question import query_words
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import retrieve
+from carrel.service import evaluate
 
 HISTORIES = Path(__file__).parents[2] / "training" / "histories.json"
 COMMITS = 80

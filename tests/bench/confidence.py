@@ -25,13 +25,13 @@ import platformdirs
 from tests.bench.needles import drawn, questions, readable
 from tests.bench.quality import Bench, Task
 
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.types import Query
-from carrel.engine import confidence
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import find
+from carrel.index.indexer import run_index_blocking
+from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question import confidence
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import find
 
 TEXTS = Path(__file__).parent / "nothing_here.json"
 TAKEN_OUT, OTHERS, NEEDLES, FOREIGN_NEEDLES = 8, 10, 8, 4

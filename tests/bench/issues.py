@@ -25,15 +25,15 @@ import msgspec
 import platformdirs
 from tests.bench.quality import indexed
 
-from carrel.core.local_index import CoreEmbedder
-from carrel.core.native import CancelToken
-from carrel.core.ports import Tokenizer
-from carrel.core.types import Budget, Query
-from carrel.engine.context import pack_answer
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import find, read, retrieve
+from carrel.model.local_index import CoreEmbedder
+from carrel.model.native import CancelToken
+from carrel.model.ports import Tokenizer
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack_answer
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import find, read, retrieve
 
 FILE_CUTOFFS = (1, 3, 5, 10)
 FUNCTION_CUTOFFS = (5, 10, 20)

@@ -21,12 +21,12 @@ from pathlib import Path, PurePosixPath
 import platformdirs
 from tests.bench.quality import indexed
 
-from carrel.core.native import CancelToken, Snapshot, path_kinds
-from carrel.core.ports import Embedder
-from carrel.core.types import Query
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.model.native import CancelToken, Snapshot, path_kinds
+from carrel.model.ports import Embedder
+from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import retrieve
 
 FIRST = 3
 HITS = 10

@@ -22,11 +22,11 @@ import platformdirs
 from tests.bench.needles import CODE, place, readable
 from tests.bench.quality import indexed
 
-from carrel.core.native import CancelToken
-from carrel.core.types import Query
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.model.native import CancelToken
+from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import retrieve
 
 FIRST = (1, 3)
 HITS = 10

@@ -31,18 +31,18 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.bench.quality import Bench, Figures, difference, row
 
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import fake_outbound
-from carrel.core.native import SecretOptions, mask_secrets
-from carrel.core.published import BATCH, FORMAT, Head, Point, PublishedAddress, PublishedChunk
-from carrel.core.types import Hit, Query
-from carrel.engine.published_words import Fields, words_of
-from carrel.engine.question_secrets import mask_by
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import fake_outbound
+from carrel.model.native import SecretOptions, mask_secrets
+from carrel.model.published import BATCH, FORMAT, Head, Point, PublishedAddress, PublishedChunk
+from carrel.model.types import Hit, Query
 from carrel.providers.local import bundled
 from carrel.providers.published_repository import QdrantRepository
-from carrel.server.publishing import Checkout, Publication
-from carrel.server.remote_source import RemoteSource
-from carrel.server.source_settings import SourceSettings
+from carrel.question.question_secrets import mask_by
+from carrel.settings.source_settings import SourceSettings
+from carrel.sources.published_words import Fields, words_of
+from carrel.sources.publishing import Checkout, Publication
+from carrel.sources.remote_source import RemoteSource
 
 COMMIT = "0" * 40
 QUESTIONS = (

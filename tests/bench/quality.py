@@ -23,16 +23,16 @@ from typing import Any
 import platformdirs
 from tests.quality.mutate import OFF
 
-from carrel.core.local_index import CoreEmbedder
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.types import Budget, Query
-from carrel.engine import ranking
-from carrel.engine.context import pack_answer
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import Retrieval, find, read, retrieve
+from carrel.index.indexer import run_index_blocking
+from carrel.model.local_index import CoreEmbedder
+from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack_answer
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
+from carrel.search import ranking
+from carrel.search.retriever import Retrieval, find, read, retrieve
 
 BUDGETS = (500, 1000, 2000)
 HELD_OUT = 12

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import platformdirs
 
-from carrel.core.conversation import Message
-from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
-from carrel.core.types import Budget, Query
-from carrel.engine.context import pack
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.index.indexer import run_index_blocking
+from carrel.model.conversation import Message
+from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import retrieve
 
 QUESTIONS = (
     "how are database connections pooled",

@@ -16,15 +16,17 @@ from pathlib import Path
 import platformdirs
 from tests.bench.quality import Figures, difference, indexed, mean
 
-from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken
-from carrel.core.ports import Embedder
-from carrel.core.types import Query
-from carrel.engine import evaluate, git, ranking
-from carrel.engine.candidates import search
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.ranking import rank
+from carrel.git import git
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken
+from carrel.model.ports import Embedder
+from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question.prepare import prepare_blocking
+from carrel.search import ranking
+from carrel.search.candidates import search
+from carrel.search.ranking import rank
+from carrel.service import evaluate
 
 COMMITS = 60
 """So many of each repository, the newest."""

@@ -19,11 +19,12 @@ from unittest.mock import patch
 
 from tests.bench.usage import CASES, FIRST, HITS, Asked, row
 
-from carrel.core.types import Query
+from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
-from carrel.server import queries, settings_files
-from carrel.server.composition import Composition
-from carrel.server.session import Session
+from carrel.model.types import Query
+from carrel.service import queries
+from carrel.service.session import Session
+from carrel.settings import settings_files
 
 DOCUMENTS = {".md", ".mdx", ".rst", ".txt", ".adoc"}
 

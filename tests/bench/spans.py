@@ -23,15 +23,15 @@ import platformdirs
 from tests.bench.quality import indexed
 from tests.bench.spans_packages import FetchError, Package, Question, packages, problems, sources
 
-from carrel.core.local_index import CoreEmbedder
-from carrel.core.native import CancelToken, Snapshot, split_names, stem
-from carrel.core.ports import Tokenizer
-from carrel.core.types import Budget, Query
-from carrel.engine.context import pack_answer
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import find, read
+from carrel.model.local_index import CoreEmbedder
+from carrel.model.native import CancelToken, Snapshot, split_names, stem
+from carrel.model.ports import Tokenizer
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack_answer
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import find, read
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
 HITS = 50

@@ -27,19 +27,19 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 from tests.contract import qdrant_server
 from tests.services.embeddings import KEY, EmbeddingService, running
 
-from carrel.core.native import CancelToken
-from carrel.core.outbound import Outbound, Receipt, summed
+from carrel.composition.composition import Composition
+from carrel.composition.outbound import OutboundServices
+from carrel.extensions.team.qdrant_values import QdrantValues
+from carrel.model.native import CancelToken
+from carrel.model.outbound import Outbound, Receipt, summed
+from carrel.policy.permissions import PermissionFile
+from carrel.policy.usage import Limits, UsageMeter
 from carrel.providers import http
 from carrel.providers.keys import StandardKeys
-from carrel.providers.qdrant_values import QdrantValues
-from carrel.server.composition import Composition
-from carrel.server.model_settings import Models, ModelSettings
-from carrel.server.model_switch import fill_blocking
-from carrel.server.outbound import OutboundServices
-from carrel.server.permissions import PermissionFile
-from carrel.server.settings import Settings
-from carrel.server.team_settings import TeamSettings
-from carrel.store.usage import Limits, UsageMeter
+from carrel.settings.model_settings import Models, ModelSettings
+from carrel.settings.settings import Settings
+from carrel.settings.team_settings import TeamSettings
+from carrel.upkeep.model_switch import fill_blocking
 
 MODEL, DIM, PAUSE = "text-embedding-3-small", 1536, 0.2
 CHANGED = 5

@@ -26,14 +26,14 @@ from operator import mul
 from pathlib import Path
 from random import Random
 
-from carrel.core.catalogue_tool import CatalogueTool
-from carrel.core.errors import CarrelError
-from carrel.core.fakes import fake_outbound
-from carrel.core.ports import Embedder
-from carrel.engine.catalogue.files import from_mcp
-from carrel.engine.catalogue.search import WEIGHTS, Signals, ToolIndex, ToolQuery
-from carrel.providers.mcp_tools import McpServerSpec, connected
-from carrel.server.tool_composition import tool_index
+from carrel.composition.tool_composition import tool_index
+from carrel.extensions.tools.catalogue.files import from_mcp
+from carrel.extensions.tools.catalogue.search import WEIGHTS, Signals, ToolIndex, ToolQuery
+from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.model.catalogue_tool import CatalogueTool
+from carrel.model.errors import CarrelError
+from carrel.model.fakes import fake_outbound
+from carrel.model.ports import Embedder
 
 HERE = Path(__file__).parent
 K = 5

@@ -21,14 +21,14 @@ from typing import Any
 import platformdirs
 from tests.bench.quality import indexed
 
-from carrel.core.conversation import Message
-from carrel.core.native import CancelToken, Snapshot
-from carrel.core.types import Hit, Lines, Query
-from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.engine.evaluate import ndcg
-from carrel.engine.name_relations import related_first
-from carrel.engine.retriever import Ranking, read
+from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+from carrel.model.conversation import Message
+from carrel.model.native import CancelToken, Snapshot
+from carrel.model.types import Hit, Lines, Query
 from carrel.providers.local import bundled
+from carrel.search.name_relations import related_first
+from carrel.search.retriever import Ranking, read
+from carrel.service.evaluate import ndcg
 
 CASES = {"short answers": "turns.json", "answers of chat models": "dialogues.json"}
 HITS = 20

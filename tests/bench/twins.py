@@ -17,14 +17,14 @@ from typing import Any
 import platformdirs
 from tests.bench.quality import indexed
 
-from carrel.core.local_index import SnapshotView
-from carrel.core.native import CancelToken, Candidate
-from carrel.core.types import Budget, Query
-from carrel.engine import retriever, twins
-from carrel.engine.context import pack
-from carrel.engine.prepare import prepare_blocking
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, Candidate
+from carrel.model.types import Budget, Query
+from carrel.pack.context import pack
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.question.prepare import prepare_blocking
+from carrel.search import retriever, twins
 
 CASES = Path(__file__).parent / "twins.json"
 TOKENS = 2_000

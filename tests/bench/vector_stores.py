@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
 from tests.contract import qdrant_server
 
-from carrel.core.ports import ChunkId, VectorRecord
+from carrel.extensions.stores.hnsw import HnswStore
+from carrel.extensions.stores.lance import LanceStore
+from carrel.extensions.stores.memory import MemoryStore
+from carrel.extensions.stores.qdrant import QdrantStore
+from carrel.model.ports import ChunkId, VectorRecord
 from carrel.providers.local import bundled
-from carrel.store.hnsw import HnswStore
-from carrel.store.lance import LanceStore
-from carrel.store.memory import MemoryStore
-from carrel.store.qdrant import QdrantStore
 
 QUERIES, FOUND, UPDATED = 200, 10, 20
 LINES = 10

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.core.errors import Cancelled, InvalidInput
-from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.model.errors import Cancelled, InvalidInput
+from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.providers import local
 from carrel.providers.local import LocalEmbedder, bundled
 

@@ -15,12 +15,12 @@ CHILD = """
 import resource, signal, sys
 from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from carrel.core.errors import StoreError
-from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
-from carrel.core.types import Query
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.prepare import prepare_blocking
-from carrel.engine.retriever import retrieve
+from carrel.model.errors import StoreError
+from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.model.types import Query
+from carrel.index.indexer import run_index_blocking
+from carrel.question.prepare import prepare_blocking
+from carrel.search.retriever import retrieve
 from carrel.providers.local import bundled
 root, index = map(Path, sys.argv[1:])
 model = bundled()

@@ -15,13 +15,12 @@ import pytest
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
 
 from qdrant_client import AsyncQdrantClient
+from tests.contract.suites.common import chunk_id, collected, pack
 
-from carrel.core.errors import CarrelError, NotAllowed, ProviderError
-from carrel.core.ports import VectorRecord
-from carrel.store import qdrant
-from carrel.store.qdrant import QdrantStore, connect
-
-from .suites.common import chunk_id, collected, pack
+from carrel.extensions.stores import qdrant
+from carrel.extensions.stores.qdrant import QdrantStore, connect
+from carrel.model.errors import CarrelError, NotAllowed, ProviderError
+from carrel.model.ports import VectorRecord
 
 ID = "00000000-0000-0000-0000-000000000001"
 VECTORS = {"size": 4, "distance": "Cosine"}
@@ -219,7 +218,7 @@ def test_a_key_goes_nowhere_without_encryption() -> None:
 
 async def test_a_permission_that_was_withdrawn_counts_at_once(tmp_path: Path) -> None:
     pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
-    from carrel.store.lance import LanceStore  # noqa: PLC0415 - only where it is installed
+    from carrel.extensions.stores.lance import LanceStore  # noqa: PLC0415 - only where it is installed
 
     allowed = True
 

@@ -11,10 +11,15 @@ from typing import Any, cast
 
 import pytest
 from pygls.exceptions import JsonRpcException
+from tests.contract import suites
 
-from carrel.core.conversation import Completion, Message, ToolCall
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import (
+from carrel.assist.llm_rerank import ChatModelReranker
+from carrel.extensions.stores.memory import MemoryStore
+from carrel.frontends.lsp.client_model import ClientModel
+from carrel.index.indexer import run_index_blocking
+from carrel.model.conversation import Completion, Message, ToolCall
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import (
     FakeAuditLog,
     FakeChatModel,
     FakeEmbedder,
@@ -23,8 +28,8 @@ from carrel.core.fakes import (
     FakeTokenizer,
     faulty,
 )
-from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
-from carrel.core.ports import (
+from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.model.ports import (
     AuditEvent,
     AuditLog,
     ChatModel,
@@ -35,16 +40,10 @@ from carrel.core.ports import (
     Tokenizer,
     VectorStore,
 )
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.llm_rerank import ChatModelReranker
-from carrel.engine.workspace_source import WorkspaceSource
-from carrel.frontends.lsp.client_model import ClientModel
+from carrel.policy.audit_log import SqliteAuditLog
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
-from carrel.store.audit_log import SqliteAuditLog
-from carrel.store.memory import MemoryStore
-
-from . import suites
+from carrel.search.workspace_source import WorkspaceSource
 
 DOWN = ProviderError("The service is down.", retryable=True)
 CALL = Completion("", (ToolCall("c1", "search_code", {"query": "login"}),))

@@ -11,13 +11,12 @@ pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
 pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 from tests.contract import qdrant_server
+from tests.contract.suites.common import chunk_id, collected, pack
 from tests.contract.test_vector_stores import client, qdrant
 
-from carrel.core.errors import NotAllowed, ProviderError
-from carrel.core.ports import Scalar, VectorRecord, Where
-from carrel.store.qdrant import QdrantStore
-
-from .suites.common import chunk_id, collected, pack
+from carrel.extensions.stores.qdrant import QdrantStore
+from carrel.model.errors import NotAllowed, ProviderError
+from carrel.model.ports import Scalar, VectorRecord, Where
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")

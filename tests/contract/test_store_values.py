@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from carrel.core.native import CancelToken, Candidate, CutOptions, Filter, ParsedQuery, Store, WalkOptions
+from carrel.model.native import CancelToken, Candidate, CutOptions, Filter, ParsedQuery, Store, WalkOptions
 from carrel.providers.local import LocalEmbedder
 
 EMBEDDER = LocalEmbedder.hashed()

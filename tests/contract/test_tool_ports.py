@@ -7,30 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contract import suites
 from tests.contract.test_ports import DOWN
 
-from carrel.core.conversation import ToolSpec
-from carrel.core.errors import InvalidInput
-from carrel.core.fakes import (
+from carrel.agent.search_tool import SearchPage
+from carrel.agent.tools.catalogue_tools import ExecutePipeline, SearchTools
+from carrel.agent.tools.names import FindDefinition, FindUses
+from carrel.agent.tools.read_lines import ReadLines
+from carrel.agent.tools.scope import Scope
+from carrel.agent.tools.search_code import SearchCode
+from carrel.agent.tools.text_tools import Grep, Head, Sort
+from carrel.index.indexer import run_index_blocking
+from carrel.model.conversation import ToolSpec
+from carrel.model.errors import InvalidInput
+from carrel.model.fakes import (
     FakeTool,
     faulty,
 )
-from carrel.core.native import CancelToken, CutOptions, Store, WalkOptions
-from carrel.core.ports import (
+from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
+from carrel.model.ports import (
     Tool,
 )
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.search_tool import SearchPage
-from carrel.engine.tools.catalogue_tools import ExecutePipeline, SearchTools
-from carrel.engine.tools.names import FindDefinition, FindUses
-from carrel.engine.tools.read_lines import ReadLines
-from carrel.engine.tools.scope import Scope
-from carrel.engine.tools.search_code import SearchCode
-from carrel.engine.tools.text_tools import Grep, Head, Sort
 from carrel.providers.local import LocalEmbedder
 from carrel.providers.tokenizers import ExactTokenizer
-
-from . import suites
 
 SEARCH = ToolSpec("search_code", "Finds code.", {"type": "object"})
 

@@ -11,12 +11,11 @@ pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
 pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 
+from tests.contract.suites.common import chunk_id
 from tests.contract.test_vector_stores import directions, recall, records
 
-from carrel.core.ports import Where
-from carrel.store.hnsw import HnswStore
-
-from .suites.common import chunk_id
+from carrel.extensions.stores.hnsw import HnswStore
+from carrel.model.ports import Where
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")

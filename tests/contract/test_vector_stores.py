@@ -25,17 +25,15 @@ pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 import lancedb
 import numpy as np
 from qdrant_client import AsyncQdrantClient
-from tests.contract import object_store, qdrant_server
+from tests.contract import object_store, qdrant_server, suites
 from tests.contract.edge_client import EdgeClient
+from tests.contract.suites.common import chunk_id, collected, pack
 
-from carrel.core.errors import CarrelError, StoreError
-from carrel.core.ports import Scalar, VectorRecord, VectorStore, Where
-from carrel.store.hnsw import HnswStore
-from carrel.store.lance import LanceStore
-from carrel.store.qdrant import QdrantStore
-
-from . import suites
-from .suites.common import chunk_id, collected, pack
+from carrel.extensions.stores.hnsw import HnswStore
+from carrel.extensions.stores.lance import LanceStore
+from carrel.extensions.stores.qdrant import QdrantStore
+from carrel.model.errors import CarrelError, StoreError
+from carrel.model.ports import Scalar, VectorRecord, VectorStore, Where
 
 _NUMBERS = count()
 
@@ -228,7 +226,7 @@ async def test_a_kill_while_writing_leaves_whole_records(tmp_path: Path, kind: s
 _WRITE_FOR_EVER = """
 import asyncio, itertools, struct, sys
 from pathlib import Path
-from carrel.core.ports import VectorRecord
+from carrel.model.ports import VectorRecord
 from carrel.store.{module} import *
 
 async def write():
@@ -285,8 +283,8 @@ async def test_what_is_wrong_with_an_object_store_is_told(
 
 @pytest.mark.parametrize("writes_of_a_process", [40, 1])
 async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes_of_a_process: int) -> None:
-    monkeypatch.setattr("carrel.store.lance.TIDY_AFTER", 5)
-    monkeypatch.setattr("carrel.store.lance.KEPT_VERSIONS", timedelta(milliseconds=1))
+    monkeypatch.setattr("carrel.extensions.stores.lance.TIDY_AFTER", 5)
+    monkeypatch.setattr("carrel.extensions.stores.lance.KEPT_VERSIONS", timedelta(milliseconds=1))
     store = LanceStore(str(tmp_path), "chunks", 4)
     for n in range(40):
         if n % writes_of_a_process == 0:
@@ -303,8 +301,8 @@ async def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.M
 async def test_a_large_table_has_an_index_of_its_vectors_that_misses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("carrel.store.lance.VECTORS_FROM", 1_000)
-    monkeypatch.setattr("carrel.store.lance.INDEX_FROM", 1_000)
+    monkeypatch.setattr("carrel.extensions.stores.lance.VECTORS_FROM", 1_000)
+    monkeypatch.setattr("carrel.extensions.stores.lance.INDEX_FROM", 1_000)
     store = LanceStore(str(tmp_path), "chunks", 16)
     random = np.random.default_rng(5)
     rows = random.standard_normal((6_000, 16)).astype("<f4")

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
+from tests.e2e.test_chat import LENDS, PlayedModel, call
 
 from carrel.frontends.common.lsp_client import LspError
-
-from .conftest import Start
-from .test_chat import LENDS, PlayedModel, call
 
 PLANTED = "zebra-crossing-of-the-login"
 

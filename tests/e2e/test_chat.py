@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
-
-from .conftest import Start
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

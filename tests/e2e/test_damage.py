@@ -15,10 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Start, paths
 
 from carrel.frontends.common.lsp_client import LspClient
-
-from .conftest import Start, paths
 
 QUESTION = {"query": "configure the size of the database connection pool"}
 

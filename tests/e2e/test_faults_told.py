@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.lsp.user_messages import ANSWER_SECONDS
-
-from .conftest import Start
 
 
 def messages(client: LspClient) -> list[Any]:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start, paths
 from tests.shop import write_files
 
 from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
-
-from .conftest import Start, paths
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
 
-from carrel.core.errors import StoreError
+from carrel.composition.composition import Composition
 from carrel.frontends.cli import main
-from carrel.server.composition import Composition
-from carrel.server.indexing import IndexRunner
-from carrel.server.settings_files import settings_of
-
-from .conftest import Start
+from carrel.model.errors import StoreError
+from carrel.settings.settings_files import settings_of
+from carrel.upkeep.indexing import IndexRunner
 
 QUESTION = "configure the size of the database connection pool"
 LATE = "def late_arrival():\n    return 'zebra'\n"

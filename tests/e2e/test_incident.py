@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 from tests.documents import write_documents
+from tests.e2e.conftest import FILES
+from tests.e2e.test_chat import PlayedModel, call
 from tests.frontends.cli.test_conversation import PLAYED
 from tests.frontends.cli.test_models import typed_at_a_terminal
 from tests.shop import write_files
 
 from carrel.frontends.common.lsp_client import LspClient
-
-from .conftest import FILES
-from .test_chat import PlayedModel, call
 
 SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
 CLIENT = {"experimental": {"carrel": {"confirm": True, "complete": True}}}

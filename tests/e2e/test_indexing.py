@@ -9,11 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import Start
 from tests.shop import write_many
 
 from carrel.frontends.common.lsp_client import LspError
-
-from .conftest import Start
 
 
 async def test_statuses_come_but_not_too_often(start: Start, tmp_path: Path) -> None:

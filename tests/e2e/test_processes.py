@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start, paths
+from tests.e2e.test_changes import eventually
 from tests.shop import write_many
 from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
-
-from .conftest import Start, paths
-from .test_changes import eventually
 
 
 async def roles(*clients: LspClient) -> list[str]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract import qdrant_server
+from tests.e2e.conftest import Start, paths
 from tests.shop import write_files
-
-from .conftest import Start, paths
 
 QUESTION = "which function returns the exchange rate that is converted with"
 RATES = (

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start, paths
 from tests.services.embeddings import KEY, EmbeddingService, Fault, running
 from tests.waiting import until
 
 from carrel.frontends.common.lsp_client import LspClient
-
-from .conftest import Start, paths
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
 from tests.shop import write_many
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.common.uris import path_to_uri
-
-from .conftest import Start
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start, paths
 
 from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
-
-from .conftest import Start, paths
 
 BROKEN, GOOD = 'exclude = ["auth.py"\nx', 'exclude = ["auth.py"]\n'
 

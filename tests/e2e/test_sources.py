@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from tests.documents import pdf, write_documents
+from tests.e2e.conftest import Start, paths
+from tests.e2e.test_chat import LENDS, PlayedModel, call
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
-
-from .conftest import Start, paths
-from .test_chat import LENDS, PlayedModel, call
 
 PHOENIX = "restart the Phoenix server according to protocol"
 

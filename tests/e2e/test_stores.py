@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from tests.contract import qdrant_server
+from tests.e2e.conftest import Start, paths
 from tests.waiting import until
-
-from .conftest import Start, paths
 
 
 async def vectors(client: Any, state: str) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 from tests.contract import qdrant_server
+from tests.e2e.conftest import FILES
 from tests.services.embeddings import KEY, EmbeddingService, running
 from tests.shop import write_files
 
-from carrel.server.settings import Layer, Settings, resolve
-from carrel.server.team_settings import TeamSettings
-
-from .conftest import FILES
+from carrel.settings.settings import Layer, Settings, resolve
+from carrel.settings.team_settings import TeamSettings
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
 

@@ -23,12 +23,12 @@ SCRIPT = """
 import os, resource, sys
 from pathlib import Path
 
-from carrel.core.errors import StoreError
-from carrel.core.native import CancelToken
-from carrel.server.composition import Composition
-from carrel.server.indexing import IndexRunner
-from carrel.server.jobs import Work
-from carrel.server.settings_files import settings_of
+from carrel.model.errors import StoreError
+from carrel.model.native import CancelToken
+from carrel.composition.composition import Composition
+from carrel.upkeep.indexing import IndexRunner
+from carrel.system.jobs import Work
+from carrel.settings.settings_files import settings_of
 
 root = Path(sys.argv[1])
 composition, settings = Composition(), settings_of(root)[0]

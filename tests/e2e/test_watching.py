@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.conftest import Start
+from tests.e2e.test_changes import WATCHING, eventually, found
 from tests.shop import write_files
 
 from carrel.frontends.common.lsp_client import SERVER, LspClient
-
-from .conftest import Start
-from .test_changes import WATCHING, eventually, found
 
 PAGE = "def {name}(height):\n    # says how high it jumps, and how far\n    return height + {number}\n"
 

@@ -12,26 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.shop import SHOP, environment, write_files
 
-from carrel.core.errors import CarrelError, InvalidInput
-from carrel.core.structs import decode, schema
-from carrel.core.types import Filters
-from carrel.engine.candidates import native_filter
-from carrel.engine.documents.search_form import KnowledgeArguments
-from carrel.engine.search_tool import SearchArguments
-from carrel.engine.tools.read_lines import ReadArguments
-from carrel.engine.tools.text_tools import Head
-from carrel.frontends.cli.argument_types import count, positive
+from carrel.agent.search_form import KnowledgeArguments
+from carrel.agent.search_tool import SearchArguments
+from carrel.agent.tools.read_lines import ReadArguments
+from carrel.agent.tools.text_tools import Head
+from carrel.composition.composition import Composition
+from carrel.frontends.cli.arguments.argument_types import count, positive
 from carrel.frontends.common.uris import longest_match
-from carrel.frontends.lsp.commands import Commands
-from carrel.frontends.lsp.methods import REQUESTS
+from carrel.frontends.lsp.commands.question_commands import Commands
+from carrel.frontends.lsp.messages.methods import REQUESTS
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.tools import TOOLS, Tools
 from carrel.library_arguments import budget_argument, filters_argument
-from carrel.server.composition import Composition
-from carrel.server.session import Session
-from carrel.server.settings import Layer, resolve
-from carrel.server.settings_docs import json_schema
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.structs import decode, schema
+from carrel.model.types import Filters
+from carrel.search.candidates import native_filter
+from carrel.service.session import Session
+from carrel.settings.settings import Layer, resolve
+from carrel.settings.settings_docs import json_schema
 
 PAST_ALL = (math.nan, math.inf, -math.inf, 1e308, -1e308, 10**29, -(10**29), 10**400, -(10**400), True)
 Where = tuple[str, ...]

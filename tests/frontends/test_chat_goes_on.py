@@ -13,8 +13,7 @@ import pytest
 from tests.shop import SHOP, write_files
 
 import carrel
-from carrel.core.errors import CarrelError
-from carrel.engine import merge
+from carrel.composition.composition import Composition
 from carrel.frontends import cli
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
@@ -29,13 +28,14 @@ from carrel.frontends.copilot.sidecar import Sidecar
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.tools import Tools
-from carrel.server.composition import Composition
-from carrel.server.session import Session
+from carrel.model.errors import CarrelError
+from carrel.search import merge
+from carrel.service.session import Session
 
 INTERNAL = "Something went wrong inside Carrel; its log says more."
 QUESTION = "how is the total price of an order made?"
 BROKEN_SERVER = """
-import carrel.engine.merge as merge
+import carrel.search.merge as merge
 class Panic(BaseException): pass
 def broken(*_, **__): raise Panic("as the core does")
 merge.find = broken

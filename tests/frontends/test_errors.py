@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from carrel.core.errors import CarrelError, InvalidInput, NotWriter, ProviderError, SettingsError, StoreError
-from carrel.core.native import Filter, SecretOptions
-from carrel.core.structs import decode
 from carrel.frontends.cli import main
-from carrel.frontends.lsp.convert import to_filters
-from carrel.frontends.lsp.messages import FiltersParam, SearchParams
+from carrel.frontends.lsp.convert.convert_questions import to_filters
+from carrel.frontends.lsp.messages.question_messages import FiltersParam, SearchParams
 from carrel.frontends.lsp.rpc import INVALID_PARAMS, REQUEST_FAILED, to_rpc_error
-from carrel.server.settings import Layer, resolve
+from carrel.model.errors import CarrelError, InvalidInput, NotWriter, ProviderError, SettingsError, StoreError
+from carrel.model.native import Filter, SecretOptions
+from carrel.model.structs import decode
+from carrel.settings.settings import Layer, resolve
 
 
 @pytest.mark.parametrize(

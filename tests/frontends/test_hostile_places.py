@@ -13,23 +13,23 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from tests.engine.test_breakouts import INVISIBLE, document_headers, source_headers, tags, tool_headers
+from tests.agent.test_breakouts import INVISIBLE, document_headers, source_headers, tags, tool_headers
 from tests.shop import SHOP, write_files
 
-from carrel.core.caller import Caller
-from carrel.core.fakes import FakeAuditLog
+from carrel.composition.composition import Composition
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.copilot import search_tools
 from carrel.frontends.copilot.interceptor import Interceptor
-from carrel.frontends.lsp.commands import Commands
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.tools import Tools
-from carrel.server.audit import AuditTrail
-from carrel.server.composition import Composition
-from carrel.server.session import Session
+from carrel.model.caller import Caller
+from carrel.model.fakes import FakeAuditLog
+from carrel.policy.audit import AuditTrail
+from carrel.service.session import Session
 
 CASES = int(os.environ.get("CARREL_TEST_HOSTILE_CASES", "40"))
 FORGED = (

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import carrel
-from carrel.core.errors import Cancelled
 from carrel.frontends.common import interrupts
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.transport import frame
+from carrel.model.errors import Cancelled
 
 PACKAGE = str(Path(carrel.__file__).parent.parent)
 INITIALIZE = {
@@ -61,7 +61,7 @@ def project(tmp_path: Path) -> Path:
 
 
 # The initialisation of msgspec doesn't look whether its import of `datetime` failed, and reads through a null pointer later.
-@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments", "asyncio", "datetime"])
+@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments.commands", "asyncio", "datetime"])
 @pytest.mark.parametrize(
     "command",
     [

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.core.fakes import fake_outbound
-from carrel.core.json_lines import single_line
-from carrel.frontends.cli.output import Output
+from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.http import SingleLineEvents
-from carrel.providers.mcp_tools import McpServerSpec, connected
+from carrel.model.fakes import fake_outbound
+from carrel.model.json_lines import single_line
 
 ENDS = "\x85\u2028\u2029"
 TEXT = f"one{ENDS}two"

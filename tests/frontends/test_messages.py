@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.bounds import MOST_LINES
-from carrel.core.errors import InvalidInput
-from carrel.core.structs import decode
-from carrel.core.types import Lines
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp import protocol_docs
-from carrel.frontends.lsp.convert import to_lines
-from carrel.frontends.lsp.index_messages import IndexParams
-from carrel.frontends.lsp.messages import ActiveEditor, ContextParams, Position, Range, SearchParams
-from carrel.frontends.lsp.request_targets import selected_lines
-from carrel.server.context_request import FileRef
+from carrel.frontends.lsp.convert.convert_questions import to_lines
+from carrel.frontends.lsp.convert.request_targets import selected_lines
+from carrel.frontends.lsp.messages.index_messages import IndexParams
+from carrel.frontends.lsp.messages.question_messages import ActiveEditor, ContextParams, Position, Range, SearchParams
+from carrel.model.bounds import MOST_LINES
+from carrel.model.errors import InvalidInput
+from carrel.model.structs import decode
+from carrel.model.types import Lines
+from carrel.service.context_request import FileRef
 
 
 def test_unknown_fields_and_nulls_are_ignored() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import Workspace
 
-from carrel.core.lines import lines_of, rows_of
 from carrel.frontends.lsp.open_document import OpenDocument
+from carrel.model.lines import lines_of, rows_of
 
 PIECES = ["\n", "\r", "\r\n", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "😋", "𐐷", "é", "a", " ", "bc"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.lists(st.sampled_from("\r\na"), max_size=4).map("".join)

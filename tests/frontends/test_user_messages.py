@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from carrel.frontends.lsp.messages import AugmentResult, ContextResult
+from carrel.frontends.lsp.messages.question_messages import AugmentResult, ContextResult
 from carrel.frontends.lsp.user_messages import UserMessages
 
 FAULT = "The disk is full."

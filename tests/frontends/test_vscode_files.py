@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 from carrel.frontends.lsp.capabilities import COMMANDS
-from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
-from carrel.server.settings import Settings, wire_name
-from carrel.server.settings_docs import json_schema
+from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.settings.settings import Settings, wire_name
+from carrel.settings.settings_docs import json_schema
 
 EXTENSION = Path("editors/vscode")
 HINT = "run npm run generate in editors/vscode"

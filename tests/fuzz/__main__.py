@@ -13,7 +13,7 @@ def main() -> None:
     import atheris  # noqa: PLC0415 - `make fuzz` installs it beside the environment
 
     with atheris.instrument_imports(include=["carrel"]):
-        from .targets import TARGETS  # noqa: PLC0415 - what is imported in this block is watched
+        from tests.fuzz.targets import TARGETS  # noqa: PLC0415 - what is imported in this block is watched
 
     name, *options = sys.argv[1:]
     target = TARGETS[name]

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from .targets import TARGETS, Target
+from tests.fuzz.targets import TARGETS, Target
 
 CASES = int(os.environ.get("CARREL_TEST_FUZZ_CASES", "60"))
 TOKENS = [

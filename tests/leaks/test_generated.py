@@ -10,7 +10,7 @@ from tests.leaks.generated import Bound, Generator, harmless, seed_of_commit
 from tests.leaks.test_planted import everything, open_store, run
 
 from carrel import Index
-from carrel.core.native import SecretOptions, mask_secrets
+from carrel.model.native import SecretOptions, mask_secrets
 
 SEED = seed_of_commit()
 # Letters alone that read like the words of a name can't be told from one in code.

@@ -10,7 +10,8 @@ import pytest
 from tests.leaks.planted import Planted, by_content, by_name, write
 
 from carrel import Index
-from carrel.core.native import (
+from carrel.frontends.cli import main
+from carrel.model.native import (
     CancelToken,
     CutOptions,
     Embedder,
@@ -21,8 +22,7 @@ from carrel.core.native import (
     WalkOptions,
     list_secrets,
 )
-from carrel.engine.retriever import to_chunk
-from carrel.frontends.cli import main
+from carrel.search.retriever import to_chunk
 
 SEED = 20
 PLANTED = [*by_content(SEED, 0), *by_name(SEED)]

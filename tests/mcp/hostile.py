@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from carrel.engine.search_tool import MAX_TEXT
+from carrel.agent.search_tool import MAX_TEXT
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search_code", {}),

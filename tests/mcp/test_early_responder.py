@@ -13,14 +13,14 @@ import pytest
 from mcp.server.stdio import stdio_server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.mcp import server_info
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
-from carrel.server.composition import Composition
-from carrel.server.session import Session
+from carrel.service.session import Session
 
 CLIENT = {"name": "test", "version": "1"}
 

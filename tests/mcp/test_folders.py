@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp.client import Client
+from tests.mcp.conftest import Connect
 from tests.shop import write_files
-
-from .conftest import Connect
 
 RATES = '''def exchange_rate(currency, day):
     """Return the exchange rate of a currency on a day from the table of the central bank."""

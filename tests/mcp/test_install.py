@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.cli import main
-from carrel.frontends.cli.arguments import MCP_CLIENTS
+from carrel.frontends.cli.arguments.commands import MCP_CLIENTS
 from carrel.frontends.mcp import jsonc
 from carrel.frontends.mcp.clients import CLIENTS, System, configuration
 from carrel.frontends.mcp.install import apply, plan
+from carrel.model.errors import CarrelError, InvalidInput
 
 ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
 

@@ -17,7 +17,7 @@ from tests.mcp.conftest import Connect
 from tests.mcp.hostile import BAD_URIS, HOSTILE
 from tests.shop import write_many
 
-from carrel.engine.search_tool import MAX_TEXT
+from carrel.agent.search_tool import MAX_TEXT
 from carrel.frontends.cli import main
 
 MODES = ["legacy", "auto"]

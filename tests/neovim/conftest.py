@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.neovim.nvim import Neovim, binaries, version
 from tests.shop import SHOP, write_files
-
-from .nvim import Neovim, binaries, version
 
 FILES = {**SHOP, "pyproject.toml": '[project]\nname = "shop"\n'}
 

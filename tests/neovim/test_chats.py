@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .conftest import Edit
-from .nvim import Neovim
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import Neovim
 
 COPILOTCHAT = """
 package.loaded['CopilotChat'] = { config = { functions = {} }, ask = function(prompt, config) got = { prompt, config } end }

@@ -8,9 +8,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.neovim.conftest import Edit
 from tests.shop import write_many
-
-from .conftest import Edit
 
 
 def test_search_lets_the_person_choose_a_place_and_opens_it(edit: Edit, project: Path) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import Neovim
 from tests.services.standin import HANG, Call, Reply, StandIn, running
-
-from .conftest import Edit
-from .nvim import Neovim
 
 
 @pytest.fixture

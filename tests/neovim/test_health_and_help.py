@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from .conftest import Edit
-from .nvim import PLUGIN
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import PLUGIN
 
 
 def test_checkhealth_says_what_is_well(edit: Edit, project: Path) -> None:

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
+from tests.neovim.conftest import FILES, Edit
+from tests.neovim.nvim import Neovim
 from tests.shop import write_many
-
-from .conftest import FILES, Edit
-from .nvim import Neovim
 
 READY = "for _, ready in pairs(require('carrel.server').list()) do return ready end"
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .conftest import Edit
-from .nvim import PLUGIN
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import PLUGIN
 
 VSCODE = PLUGIN.parent / "vscode/src/receipts/why.ts"
 STATUS = "return require('carrel').status()"

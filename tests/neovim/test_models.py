@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .conftest import Edit
-from .nvim import Neovim
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import Neovim
 
 STAND_IN = Path(__file__).parents[1] / "stand_in_carrel.py"
 REMOTE = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .conftest import Edit
-from .nvim import Neovim
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import Neovim
 
 GONE = "return vim.fn.search('\\\\V' .. args[1], 'nw') == 0"
 SHOWN = "return vim.fn.search('\\\\V' .. args[1], 'nw') > 0"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.documents import write_documents
-
-from .conftest import Edit
-from .nvim import Neovim
+from tests.neovim.conftest import Edit
+from tests.neovim.nvim import Neovim
 
 PERSON = """
 _G.typed, _G.told = {}, {}

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable
 import httpx
 import pytest
 
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import fake_outbound
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import fake_outbound
 from carrel.providers import event_stream, ollama_chat
 from carrel.providers.chat import MOST_CALLS
 from carrel.providers.event_stream import events

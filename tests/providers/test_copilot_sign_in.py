@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import fake_outbound
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import fake_outbound
 from carrel.providers import copilot_token
 from carrel.providers.copilot_embeddings import CopilotEmbedder
 

@@ -19,18 +19,18 @@ from tests.contract import suites
 from tests.contract.suites.common import cosine
 from tests.services.embeddings import KEY, SESSION, SIGN_IN, EmbeddingService, Fault, meaning, running, unit
 
-from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
-from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Destination
-from carrel.core.ports import Embedder
-from carrel.core.remote import RemoteEmbedder
-from carrel.core.vectors import Vectors
+from carrel.composition.models import BUNDLED, HASHED_WORDS, embedders
+from carrel.model.errors import InvalidInput, NotAllowed, ProviderError
+from carrel.model.fakes import FakeMeter, FakePermissions, fake_outbound
+from carrel.model.outbound import Destination
+from carrel.model.ports import Embedder
+from carrel.model.remote import RemoteEmbedder
+from carrel.model.vectors import Vectors
 from carrel.providers.copilot_embeddings import CopilotEmbedder
 from carrel.providers.copilot_token import token_files
 from carrel.providers.ollama_embeddings import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import BUNDLED, HASHED_WORDS, embedders
+from carrel.settings.model_settings import ModelSettings
 
 M = TypeVar("M", bound=RemoteEmbedder)
 

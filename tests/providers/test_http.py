@@ -11,12 +11,12 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from carrel.core.errors import InvalidInput, NotAllowed, ProviderError
-from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Destination, Load, Outbound, Secret, collect, is_loopback, summed
+from carrel.model.errors import InvalidInput, NotAllowed, ProviderError
+from carrel.model.fakes import FakeMeter, FakePermissions, fake_outbound
+from carrel.model.outbound import Destination, Load, Outbound, Secret, collect, is_loopback, summed
+from carrel.policy.usage import Limits, UsageMeter
 from carrel.providers.http import KeyAuth, ServiceClient
 from carrel.providers.service import Service
-from carrel.store.usage import Limits, UsageMeter
 
 KEY = "sk-planted-0123456789"
 OPENAI = Service("openai", "OpenAI", "https://api.openai.com/v1", "embedder")

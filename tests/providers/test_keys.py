@@ -8,8 +8,8 @@ import keyring
 import pytest
 from keyring.backends.fail import Keyring as NoBackend
 
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.outbound import Secret
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.outbound import Secret
 from carrel.providers.keys import StandardKeys, keyring_get, keyring_remove, keyring_set
 
 

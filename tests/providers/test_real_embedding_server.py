@@ -17,8 +17,8 @@ from tests.contract import suites
 from tests.shop import SHOP, write_files
 
 import carrel
-from carrel.core.fakes import fake_outbound
-from carrel.core.ports import Embedder
+from carrel.model.fakes import fake_outbound
+from carrel.model.ports import Embedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
 
 PYTHON = os.environ.get("CARREL_LLAMA_PYTHON")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.errors import ProviderError, StoreError
-from carrel.core.outbound import Destination, Load, admitted
-from carrel.store.usage import Limits, Usage, UsageMeter
+from carrel.model.errors import ProviderError, StoreError
+from carrel.model.outbound import Destination, Load, admitted
+from carrel.policy.usage import Limits, Usage, UsageMeter
 
 OPENAI = Destination("openai", "api.openai.com")
 COHERE = Destination("cohere", "api.cohere.com")

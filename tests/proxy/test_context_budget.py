@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.core.types import Budget, Chunk, ContextItem, Hit, Signals, Span
 from carrel.frontends.chat_proxy.context_budget import SMALLEST, context_budget, too_many
 from carrel.frontends.chat_proxy.context_memory import _MOST_CHARACTERS, ContextMemory, SentContext
 from carrel.frontends.chat_proxy.questions import UserMessage, conversation_in
+from carrel.model.types import Budget, Chunk, ContextItem, Hit, Signals, Span
 
 SIZES = st.lists(st.integers(1, 9_000), max_size=20)
 TEXTS = st.text(max_size=5)

@@ -13,8 +13,6 @@ import httpx
 import pytest
 from tests.shop import SHOP, index, write_files
 
-from carrel.engine import merge
-from carrel.engine.retriever import find
 from carrel.frontends.chat_proxy import context_injector
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
@@ -22,7 +20,9 @@ from carrel.frontends.chat_proxy.turns import AT_ONCE, Turns
 from carrel.frontends.chat_proxy.upstream import Upstream
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
-from carrel.server.context_service import context
+from carrel.search import merge
+from carrel.search.retriever import find
+from carrel.service.context_service import context
 
 CALLERS = 50
 THREADS = 4

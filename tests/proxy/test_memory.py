@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from tests.shop import index, write_files
 
-from carrel.core.caller import Caller
-from carrel.core.errors import CarrelError
 from carrel.frontends.chat_proxy import context_injector
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions, Rewritten
 from carrel.frontends.chat_proxy.context_memory import RETRY_SECONDS, ContextMemory
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.server.audit import AuditTrail
-from carrel.server.context_service import context
-from carrel.server.settings_files import user_file
+from carrel.model.caller import Caller
+from carrel.model.errors import CarrelError
+from carrel.policy.audit import AuditTrail
+from carrel.service.context_service import context
+from carrel.settings.settings_files import user_file
 
 FIRST, SECOND = "how does login check the password?", "and how is the order priced?"
 ANSWER = {"role": "assistant", "content": "It compares them."}

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.proxy.test_memory import ANSWER, FIRST, SECOND, Chat, chat, exclude, ignore, off, step, user
 
-from carrel.core.errors import CarrelError
 from carrel.frontends.chat_proxy import context_injector
-from carrel.server.context_request import ContextAnswer
-from carrel.server.context_service import context
+from carrel.model.errors import CarrelError
+from carrel.service.context_request import ContextAnswer
+from carrel.service.context_service import context
 
 __all__ = ["chat"]
 

@@ -22,17 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrel.core.conversation import Message
-from carrel.core.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
-from carrel.core.types import Budget, Hit, Query
-from carrel.engine.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.engine.context import pack_answer
-from carrel.engine.evaluate import ndcg
-from carrel.engine.indexer import run_index_blocking
-from carrel.engine.name_relations import related_first
-from carrel.engine.retriever import Ranking, read
+from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+from carrel.index.indexer import run_index_blocking
+from carrel.model.conversation import Message
+from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.types import Budget, Hit, Query
+from carrel.pack.context import pack_answer
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.search.name_relations import related_first
+from carrel.search.retriever import Ranking, read
+from carrel.service.evaluate import ndcg
 
 HERE = Path(__file__).parent
 FROZEN = HERE / "figures.json"

@@ -22,10 +22,10 @@ from typing import Any
 
 from tests.quality.corpus import KINDS, PARTS, Case, Corpus, Values, means
 
-from carrel.core.native import CancelToken, ParsedQuery, Snapshot, ranking_weights
-from carrel.engine import ranking
-from carrel.engine.assisted_retrieval import ALONE, retrieve_assisted_blocking
-from carrel.engine.retriever import Ranking
+from carrel.assist.assisted_retrieval import ALONE, retrieve_assisted_blocking
+from carrel.model.native import CancelToken, ParsedQuery, Snapshot, ranking_weights
+from carrel.search import ranking
+from carrel.search.retriever import Ranking
 
 RESULTS = Path(__file__).parent / "mutations.json"
 NOTICED = 0.005

@@ -8,7 +8,7 @@ import pytest
 from tests.quality import corpus, mutate
 from tests.quality.corpus import Corpus
 
-from carrel.engine import issue_chunks, localize, ranking
+from carrel.search import issue_chunks, localize, ranking
 
 
 @pytest.mark.timeout(300)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from carrel.engine.routing_rules import choose
+from carrel.question.routing_rules import choose
 
 HERE = Path(__file__).parent
 REQUESTS: list[dict[str, Any]] = json.loads((HERE / "routes.json").read_text("utf-8"))

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from .standin import StandIn, running
+from tests.services.standin import StandIn, running
 
 
 @pytest.fixture

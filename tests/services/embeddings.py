@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from tests.waiting import wait_until
 
-from carrel.core.vectors import Vectors
+from carrel.model.vectors import Vectors
 
 KEY = "sk-planted-embedding-0123456789abcdef"
 SIGN_IN = "ghu_plantedSignIn0123456789abcdefABCDEF01"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from carrel.core.conversation import Message, ToolSpec
-from carrel.core.fakes import fake_outbound
-from carrel.core.outbound import Outbound
-from carrel.core.ports import ChatModel, Reranker
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import chat_models, rerankers
+from carrel.composition.models import chat_models, rerankers
+from carrel.model.conversation import Message, ToolSpec
+from carrel.model.fakes import fake_outbound
+from carrel.model.outbound import Outbound
+from carrel.model.ports import ChatModel, Reranker
+from carrel.settings.model_settings import ModelSettings
 
 KEY = "sk-planted-0123456789"
 TOOL = ToolSpec("search_code", "Finds code.", {"type": "object", "properties": {"query": {"type": "string"}}})

@@ -7,11 +7,10 @@ from contextlib import ExitStack
 
 import pytest
 from tests.contract import suites
+from tests.services.models import PROVIDERS, chat, reranker
+from tests.services.standin import HANG, Reply, failure, running
 
-from carrel.core.ports import ChatModel, Reranker
-
-from .models import PROVIDERS, chat, reranker
-from .standin import HANG, Reply, failure, running
+from carrel.model.ports import ChatModel, Reranker
 
 
 class Served:

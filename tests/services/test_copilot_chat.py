@@ -13,24 +13,23 @@ from typing import Any
 
 import pytest
 from tests.contract import suites
+from tests.services.models import ASKED, KEY, SEARCH, TOOL
 from tests.waiting import until
 
-from carrel.core.conversation import Completion, Message, ToolCall
-from carrel.core.errors import NotAllowed, ProviderError
-from carrel.core.fakes import FakeMeter, FakePermissions, fake_outbound
-from carrel.core.outbound import Destination, Hold, Load, Outbound, Secret
-from carrel.core.ports import ChatModel
-from carrel.engine.chat_model import complete
+from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
+from carrel.model.conversation import Completion, Message, ToolCall
+from carrel.model.errors import NotAllowed, ProviderError
+from carrel.model.fakes import FakeMeter, FakePermissions, fake_outbound
+from carrel.model.outbound import Destination, Hold, Load, Outbound, Secret
+from carrel.model.ports import ChatModel
+from carrel.model_calls.chat_model import complete
 from carrel.providers import copilot_program
 from carrel.providers.chat import ChatOptions
 from carrel.providers.copilot_chat import CopilotChat, copilot_chat
-from carrel.server.composition import Composition
-from carrel.server.model_settings import Models, ModelSettings
-from carrel.server.session import Session as ServerSession
-from carrel.server.settings import Settings
-
-from .models import ASKED, KEY, SEARCH, TOOL
+from carrel.service.session import Session as ServerSession
+from carrel.settings.model_settings import Models, ModelSettings
+from carrel.settings.settings import Settings
 
 Turn = Callable[["Program", list[str]], Iterator[tuple[str, dict[str, Any]]]]
 
@@ -331,7 +330,7 @@ async def test_models_are_closed_with_the_session_of_the_server(env: dict[str, s
     composition = Composition()
     session = ServerSession(composition, longest_match)
     model = chat(program)
-    monkeypatch.setattr("carrel.server.composition.chat_models", lambda: SimpleNamespace(make=lambda *_: model))
+    monkeypatch.setattr("carrel.composition.composition.chat_models", lambda: SimpleNamespace(make=lambda *_: model))
     settings = Settings(models=Models(chat=ModelSettings(provider="copilot")))
     assert await complete(composition.chat_model(settings), ASKED)
     await session.close()

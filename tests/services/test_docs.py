@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.fakes import fake_outbound
-from carrel.server.model_settings import read_models
-from carrel.server.models import JUDGE, chat_models, rerankers
+from carrel.composition.models import JUDGE, chat_models, rerankers
+from carrel.model.fakes import fake_outbound
+from carrel.settings.model_settings import read_models
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
 EXAMPLES = [text for text in re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL) if re.search(r"models\.(chat|reranker)", text)]

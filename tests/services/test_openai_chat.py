@@ -8,20 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.services.models import ASKED, KEY, SEARCH, TOOL, chat, keyed
+from tests.services.standin import HANG, HELLO, Call, Reply, StandIn, failure
 from tests.waiting import until
 
-from carrel.core.conversation import Completion, Message, RawArguments, ToolCall
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.fakes import FakeMeter, fake_outbound
-from carrel.core.ports import Delta, Sampling
-from carrel.engine.chat_model import complete
+from carrel.composition.models import chat_models
+from carrel.model.conversation import Completion, Message, RawArguments, ToolCall
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.fakes import FakeMeter, fake_outbound
+from carrel.model.ports import Delta, Sampling
+from carrel.model_calls.chat_model import complete
 from carrel.providers import chat as shared
 from carrel.providers import openai_chat
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import chat_models
-
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed
-from .standin import HANG, HELLO, Call, Reply, StandIn, failure
+from carrel.settings.model_settings import ModelSettings
 
 QUERY = {"query": "größe"}
 

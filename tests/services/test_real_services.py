@@ -20,22 +20,21 @@ from pathlib import Path
 
 import pytest
 from tests.contract import suites
+from tests.services.models import ASKED, SEARCH, TOOL, chat, keyed, reranker
+from tests.services.standin import HANG, Call, Reply, StandIn, failure, running
 
-from carrel.core.conversation import Message, ToolSpec
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import FakeMeter, fake_outbound
-from carrel.core.outbound import Outbound
-from carrel.core.ports import MODEL_DEFAULTS, ChatModel, Delta, Sampling
-from carrel.engine.chat_model import complete
+from carrel.composition.models import chat_models, rerankers
+from carrel.model.conversation import Message, ToolSpec
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import FakeMeter, fake_outbound
+from carrel.model.outbound import Outbound
+from carrel.model.ports import MODEL_DEFAULTS, ChatModel, Delta, Sampling
+from carrel.model_calls.chat_model import complete
 from carrel.providers.cohere_rerank import CohereReranker
 from carrel.providers.copilot_chat import CopilotChat
 from carrel.providers.keys import StandardKeys
 from carrel.providers.openai_chat import OpenAIChat
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import chat_models, rerankers
-
-from .models import ASKED, SEARCH, TOOL, chat, keyed, reranker
-from .standin import HANG, Call, Reply, StandIn, failure, running
+from carrel.settings.model_settings import ModelSettings
 
 
 def named(variable: str, what: str) -> str:

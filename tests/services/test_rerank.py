@@ -7,15 +7,14 @@ import logging
 from typing import Any
 
 import pytest
+from tests.services.models import KEY, keyed, reranker
+from tests.services.standin import Reply, StandIn, failure
 
-from carrel.core.errors import ProviderError
-from carrel.core.fakes import FakeMeter, fake_outbound
+from carrel.composition.models import rerankers
+from carrel.model.errors import ProviderError
+from carrel.model.fakes import FakeMeter, fake_outbound
 from carrel.providers import cohere_rerank
-from carrel.server.model_settings import ModelSettings
-from carrel.server.models import rerankers
-
-from .models import KEY, keyed, reranker
-from .standin import Reply, StandIn, failure
+from carrel.settings.model_settings import ModelSettings
 
 TEXTS = ["draw a circle", "check the password"]
 QUERY = "the password"

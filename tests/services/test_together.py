@@ -10,28 +10,27 @@ from typing import Any
 
 import openai
 import pytest
-from tests.server.conftest import Open, indexed, open_workspace  # noqa: F401 - a fixture
+from tests.services.models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
+from tests.services.standin import HANG, HELLO, Call, Reply, StandIn, failure, running
+from tests.support.workspaces import Open, indexed, open_workspace  # noqa: F401 - a fixture
 from tests.waiting import until
 
-from carrel.core.errors import NotAllowed, ProviderError
-from carrel.core.fakes import FakePermissions
-from carrel.core.outbound import Destination, collect, summed
-from carrel.core.types import Query
-from carrel.engine.chat_model import complete
-from carrel.server import queries
-from carrel.server.composition import Composition
-from carrel.server.jobs import Jobs
-from carrel.server.model_report import report
-from carrel.server.model_settings import Models, ModelSettings
-from carrel.server.models import chat_models, rerankers
-from carrel.server.outbound import OutboundServices
-from carrel.server.permissions import PermissionFile
-from carrel.server.reviews import ReviewRequest, review
-from carrel.server.settings import Settings
-from carrel.store.usage import Limits, UsageMeter
-
-from .models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
-from .standin import HANG, HELLO, Call, Reply, StandIn, failure, running
+from carrel.composition.composition import Composition
+from carrel.composition.models import chat_models, rerankers
+from carrel.composition.outbound import OutboundServices
+from carrel.model.errors import NotAllowed, ProviderError
+from carrel.model.fakes import FakePermissions
+from carrel.model.outbound import Destination, collect, summed
+from carrel.model.types import Query
+from carrel.model_calls.chat_model import complete
+from carrel.policy.permissions import PermissionFile
+from carrel.policy.usage import Limits, UsageMeter
+from carrel.service import queries
+from carrel.service.model_report import report
+from carrel.service.reviews import ReviewRequest, review
+from carrel.settings.model_settings import Models, ModelSettings
+from carrel.settings.settings import Settings
+from carrel.system.jobs import Jobs
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 from tests.shop import environment
+from tests.torture.scenarios import SCENARIOS, Arena
+from tests.torture.workload import Workload, Wrong
 
 from carrel.frontends.common.lsp_client import SERVER
-
-from .scenarios import SCENARIOS, Arena
-from .workload import Workload, Wrong
 
 FAULTY = (sys.executable, "-m", "tests.torture.faulty_server")
 

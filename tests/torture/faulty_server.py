@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from carrel.engine import indexer
 from carrel.frontends.lsp import serve
+from carrel.index import indexer
 
 _plan = indexer._plan
 

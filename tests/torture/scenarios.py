@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.torture.workload import Workload, Wrong
 
-from .workload import Workload, Wrong
+from carrel.frontends.common.lsp_client import LspClient, LspError
 
 
 @dataclass

@@ -6,10 +6,9 @@ import os
 import sys
 
 import pytest
-
-from . import workload
-from .__main__ import FAULTY, run
-from .scenarios import SCENARIOS
+from tests.torture import workload
+from tests.torture.__main__ import FAULTY, run
+from tests.torture.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files of a running server can't be damaged there")
 

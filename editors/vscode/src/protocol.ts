@@ -1,4 +1,4 @@
-// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/lsp/messages.py instead.
+// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/lsp/messages/question_messages.py instead.
 
 /** The editor that the person is looking at. */
 export interface ActiveEditor {

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from carrel.core.conversation import Finish, Message, RawArguments, ToolCall
-from carrel.core.errors import InvalidInput
-from carrel.core.outbound import Load
-from carrel.core.ports import ChatSpec
+from carrel.model.conversation import Finish, Message, RawArguments, ToolCall
+from carrel.model.errors import InvalidInput
+from carrel.model.outbound import Load
+from carrel.model.ports import ChatSpec
 from carrel.providers.http import ServiceClient
 from carrel.providers.service import Service
 from carrel.providers.tokenizers import known_tokenizer

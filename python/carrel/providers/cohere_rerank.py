@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from carrel.core.errors import ProviderError
-from carrel.core.outbound import Destination, Load, Outbound
-from carrel.core.ports import RerankerSpec
-from carrel.core.structs import whole_characters
+from carrel.model.errors import ProviderError
+from carrel.model.outbound import Destination, Load, Outbound
+from carrel.model.ports import RerankerSpec
+from carrel.model.structs import whole_characters
 from carrel.providers.http import ServiceClient, key_for
 from carrel.providers.service import Service
 

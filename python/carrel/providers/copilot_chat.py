@@ -21,11 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from carrel.core.conversation import Message, ToolCall, ToolSpec
-from carrel.core.errors import CarrelError, ProviderError
-from carrel.core.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
-from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
-from carrel.core.structs import whole_characters
+from carrel.model.conversation import Message, ToolCall, ToolSpec
+from carrel.model.errors import CarrelError, ProviderError
+from carrel.model.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
+from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.model.structs import whole_characters
 from carrel.providers.chat import (
     IDLE_SECONDS,
     MOST_CHARACTERS,

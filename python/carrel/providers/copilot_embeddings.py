@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from carrel.core.errors import ProviderError
-from carrel.core.outbound import Destination, Load, Outbound, is_loopback
-from carrel.core.ports import EmbeddingSpec
+from carrel.model.errors import ProviderError
+from carrel.model.outbound import Destination, Load, Outbound, is_loopback
+from carrel.model.ports import EmbeddingSpec
 from carrel.providers.copilot_token import PROVIDER, TOKEN_URL, SessionAuth, SignIn
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.http import Auth, ServiceClient, Sleep

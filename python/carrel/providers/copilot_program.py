@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
-from carrel.core.child_environment import child_environment
-from carrel.core.errors import ProviderError
-from carrel.core.installation import how_to_install
-from carrel.core.outbound import Secret
+from carrel.model.errors import ProviderError
+from carrel.model.installation import how_to_install
+from carrel.model.outbound import Secret
+from carrel.system.child_environment import child_environment
 
 MOST_WAITING = 4
 """Sessions that wait for the results of tools; a loop that gave up leaves its session behind."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.outbound import Outbound, Secret
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.outbound import Outbound, Secret
 from carrel.providers.http import ServiceClient, Sleep
 from carrel.providers.service import Service
 

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from carrel.core.errors import ProviderError, UnusableAnswer
-from carrel.core.outbound import Destination, Load, Outbound
-from carrel.core.ports import EmbeddingSpec, Tokenizer
-from carrel.core.remote import PLAIN_WORDS
-from carrel.core.structs import whole_characters
-from carrel.core.vectors import BYTES_A_VALUE, Vectors, WrongVectors
+from carrel.model.errors import ProviderError, UnusableAnswer
+from carrel.model.outbound import Destination, Load, Outbound
+from carrel.model.ports import EmbeddingSpec, Tokenizer
+from carrel.model.remote import PLAIN_WORDS
+from carrel.model.structs import whole_characters
+from carrel.model.vectors import BYTES_A_VALUE, Vectors, WrongVectors
 from carrel.providers.http import Auth, ServiceClient
 
 Kind = Literal["query", "document"]

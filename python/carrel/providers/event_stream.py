@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from carrel.core.errors import ProviderError
+from carrel.model.errors import ProviderError
 from carrel.providers.http import MOST_BYTES
 from carrel.providers.service import Service, error_code, refusal
 

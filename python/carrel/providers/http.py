@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from carrel.core.errors import NotAllowed, ProviderError, UnusableAnswer
-from carrel.core.outbound import Load, Outbound, Sent, admitted, note
+from carrel.model.errors import NotAllowed, ProviderError, UnusableAnswer
+from carrel.model.outbound import Load, Outbound, Sent, admitted, note
 from carrel.providers.keys import VARIABLES
 from carrel.providers.service import Service, is_compressed, refused, unreachable
 

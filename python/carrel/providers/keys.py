@@ -12,9 +12,9 @@ import threading
 from collections.abc import Mapping
 from types import ModuleType
 
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.installation import how_to_install
-from carrel.core.outbound import Secret
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.installation import how_to_install
+from carrel.model.outbound import Secret
 
 KEYRING_SERVICE = "carrel"
 VARIABLES: Mapping[str, str] = {

@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from carrel.core.errors import CarrelError
-from carrel.core.native import Batch, CancelToken
-from carrel.core.native import Embedder as NativeEmbedder
-from carrel.core.ports import EmbeddingSpec
-from carrel.core.structs import whole_characters
-from carrel.core.vectors import Vectors
+from carrel.model.errors import CarrelError
+from carrel.model.native import Batch, CancelToken
+from carrel.model.native import Embedder as NativeEmbedder
+from carrel.model.ports import EmbeddingSpec
+from carrel.model.structs import whole_characters
+from carrel.model.vectors import Vectors
 
 BUNDLED = Path(__file__).with_name("carrel-embed-v1.bin")
 """The trained model that every installation has; `training/` makes it."""

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from carrel.core.outbound import Load, Outbound
-from carrel.core.ports import EmbeddingSpec
+from carrel.model.outbound import Load, Outbound
+from carrel.model.ports import EmbeddingSpec
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
 from carrel.providers.http import ServiceClient, Sleep, key_for
 from carrel.providers.service import Service

@@ -13,10 +13,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from carrel.core.conversation import Message, ToolCall, ToolSpec
-from carrel.core.errors import ProviderError
-from carrel.core.outbound import Destination, Outbound
-from carrel.core.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
+from carrel.model.conversation import Message, ToolCall, ToolSpec
+from carrel.model.errors import ProviderError
+from carrel.model.outbound import Destination, Outbound
+from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     MOST_CALLS,
     MOST_CHARACTERS,

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from carrel.core.outbound import Load, Outbound
-from carrel.core.ports import EmbeddingSpec
+from carrel.model.outbound import Load, Outbound
+from carrel.model.ports import EmbeddingSpec
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.http import KeyAuth, ServiceClient, Sleep, key_for
 from carrel.providers.service import Service

@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeGuard
 
 import msgspec
 
-from carrel.core.errors import ProviderError
-from carrel.core.outbound import Load, Outbound
-from carrel.core.published import (
+from carrel.model.errors import ProviderError
+from carrel.model.outbound import Load, Outbound
+from carrel.model.published import (
     FIRST_VECTOR,
     FORMAT,
     FoundIds,

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from carrel.core.errors import InvalidInput, ProviderError
-from carrel.core.outbound import Destination, Role, is_loopback
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.outbound import Destination, Role, is_loopback
 
 if TYPE_CHECKING:
     import httpx
@@ -87,7 +87,7 @@ def unreachable(error: Exception, service: Service) -> ProviderError:
     """Say why a service couldn't be asked, or not to the end."""
     import httpx
 
-    from carrel.core.tls import tls_problem
+    from carrel.system.tls import tls_problem
 
     host = service.destination.host
     who = service.title if host in service.title else f"{service.title} at {host}"

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from carrel.core.native import count_tokens, trim_tokens
-from carrel.core.ports import Tokenizer
-from carrel.core.structs import whole_characters
+from carrel.model.native import count_tokens, trim_tokens
+from carrel.model.ports import Tokenizer
+from carrel.model.structs import whole_characters
 
 Encoding = Literal["cl100k_base", "o200k_base"]
 

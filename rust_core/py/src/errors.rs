@@ -1,4 +1,4 @@
-//! The one place where a core error becomes a Python exception: the classes of `carrel.core.errors`.
+//! The one place where a core error becomes a Python exception: the classes of `carrel.model.errors`.
 
 use carrel_core::base::error::Error;
 use pyo3::exceptions::PyRuntimeError;
@@ -32,7 +32,7 @@ fn raise(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     // Imported when the first error is raised: the module must not need the package to be loaded.
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = ERRORS.get_or_try_init(py, || py.import("carrel.core.errors").map(Bound::unbind))?;
+    let module = ERRORS.get_or_try_init(py, || py.import("carrel.model.errors").map(Bound::unbind))?;
     let class = module.bind(py).getattr(name)?;
-    class.cast_into::<PyType>().map_err(|_| PyRuntimeError::new_err("carrel.core.errors is damaged"))
+    class.cast_into::<PyType>().map_err(|_| PyRuntimeError::new_err("carrel.model.errors is damaged"))
 }

@@ -10,10 +10,10 @@ service: instances whose service fails, and never answers. Each test makes its o
 
 from __future__ import annotations
 
-from .common import run
-from .models import ChatModelContract, EmbedderContract, RerankerContract, TokenizerContract
-from .stores import SourceContract, VectorStoreContract
-from .tools import AuditLogContract, ToolContract
+from tests.contract.suites.common import run
+from tests.contract.suites.models import ChatModelContract, EmbedderContract, RerankerContract, TokenizerContract
+from tests.contract.suites.stores import SourceContract, VectorStoreContract
+from tests.contract.suites.tools import AuditLogContract, ToolContract
 
 __all__ = [
     "AuditLogContract",

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from carrel.core.errors import CarrelError
-from carrel.core.ports import (
+from carrel.model.errors import CarrelError
+from carrel.model.ports import (
     ChunkId,
 )
 

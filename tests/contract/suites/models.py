@@ -8,18 +8,17 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
+from tests.contract.suites.common import TEXTS, Contract, collected, cosine, run, unpack
 
-from carrel.core.conversation import Message, ToolSpec
-from carrel.core.ports import (
+from carrel.model.conversation import Message, ToolSpec
+from carrel.model.ports import (
     ChatModel,
     Delta,
     Embedder,
     Reranker,
     Tokenizer,
 )
-from carrel.core.vectors import Vectors
-
-from .common import TEXTS, Contract, collected, cosine, run, unpack
+from carrel.model.vectors import Vectors
 
 
 class EmbedderContract(Contract[Embedder]):

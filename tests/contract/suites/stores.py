@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
+from tests.contract.suites.common import TEXTS, Contract, chunk_id, collected, direction, pack, run, unpack
 
-from carrel.core.errors import InvalidInput
-from carrel.core.ports import (
+from carrel.model.errors import InvalidInput
+from carrel.model.ports import (
     ChunkId,
     ChunkRef,
     Source,
@@ -18,9 +19,7 @@ from carrel.core.ports import (
     VectorStore,
     Where,
 )
-from carrel.core.types import Chunk, Filters, Query
-
-from .common import TEXTS, Contract, chunk_id, collected, direction, pack, run, unpack
+from carrel.model.types import Chunk, Filters, Query
 
 
 class VectorStoreContract(Contract[VectorStore]):

@@ -9,15 +9,14 @@ from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
+from tests.contract.suites.common import TEXTS, Contract, run
 
-from carrel.core.ports import (
+from carrel.model.ports import (
     AuditEvent,
     AuditLog,
     Tool,
     ToolResult,
 )
-
-from .common import TEXTS, Contract, run
 
 
 class ToolContract(Contract[Tool]):

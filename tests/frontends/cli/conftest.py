@@ -79,8 +79,8 @@ def one_json(out: str) -> Any:
 def editor(project: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another process that writes the index, as an editor's server does."""
     hold = (
-        "import sys; from pathlib import Path; from carrel.server.settings import Settings\n"
-        "from carrel.server.composition import Composition\n"
+        "import sys; from pathlib import Path; from carrel.settings.settings import Settings\n"
+        "from carrel.composition.composition import Composition\n"
         "i = Composition().open_index(Path(sys.argv[1]), Settings()); print(i.store.role, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", hold, str(project)]

@@ -7,14 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.frontends.cli.conftest import Run
 
-from carrel.core.audit_kinds import KINDS
-
-from .conftest import Run
+from carrel.model.audit_kinds import KINDS
 
 
 def test_the_audit_log_is_exported_as_json_lines(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("carrel.server.audit.audit_file", lambda: tmp_path / "audit.sqlite")
+    monkeypatch.setattr("carrel.policy.audit.audit_file", lambda: tmp_path / "audit.sqlite")
     for question in ("login", "price of an order"):
         assert run("search", question)[0] == 0
     file = tmp_path / "audit.jsonl"

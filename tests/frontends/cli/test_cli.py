@@ -18,15 +18,14 @@ from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from tests.frontends.cli.conftest import AUTH, Run, one_json
 from tests.waiting import wait_until
 
-from carrel.core.native import count_tokens
-from carrel.frontends.cli import index as index_command
-from carrel.frontends.cli import output
-from carrel.frontends.cli.arguments import parser
-from carrel.frontends.cli.text_input import read_history
-
-from .conftest import AUTH, Run, one_json
+from carrel.frontends.cli.arguments.commands import parser
+from carrel.frontends.cli.indexes import index as index_command
+from carrel.frontends.cli.terminal import output
+from carrel.frontends.cli.terminal.text_input import read_history
+from carrel.model.native import count_tokens
 
 
 def test_index_counts_files_and_a_second_run_finds_nothing_to_do(run: Run) -> None:

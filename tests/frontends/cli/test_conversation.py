@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .conftest import one_json
+from tests.frontends.cli.conftest import one_json
 
 PLAYED = """
 import asyncio, json, os, sys
 from pathlib import Path
-from carrel.core.conversation import Completion, ToolCall
-from carrel.core.fakes import FakeChatModel
-from carrel.core.ports import ChatSpec, Delta
-from carrel.server.composition import Composition
+from carrel.model.conversation import Completion, ToolCall
+from carrel.model.fakes import FakeChatModel
+from carrel.model.ports import ChatSpec, Delta
+from carrel.composition.composition import Composition
 
 class Played(FakeChatModel):
     async def stream(self, messages, tools=(), options=None):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from carrel.core.errors import InvalidInput
-from carrel.frontends.cli import hooks
+from carrel.frontends.cli.indexes import hooks
+from carrel.model.errors import InvalidInput
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the recording stand-in for Python is a shell script")
 

@@ -7,8 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-
-from .conftest import Run, one_json
+from tests.frontends.cli.conftest import Run, one_json
 
 ISSUE = """verify_password accepts a wrong password when the salt is empty
 

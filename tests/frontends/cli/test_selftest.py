@@ -12,11 +12,12 @@ import pytest
 from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
 
-from carrel.core.vectors import Vectors
+from carrel.extensions.stores import qdrant_install
+from carrel.model.vectors import Vectors
 from carrel.providers import copilot_embeddings
 from carrel.providers.embeddings import KnownModel
-from carrel.server import selftest, selftest_service
-from carrel.store import qdrant_install
+from carrel.selftest import checks as selftest
+from carrel.selftest import stand_in_service as selftest_service
 
 
 def test_the_real_server_and_the_stand_in_pass(run: Run) -> None:

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from .conftest import Run, one_json
+from tests.frontends.cli.conftest import Run, one_json
 
 ASKING = (("search", "password"), ("context", "password"), ("files", "password"), ("compare", "password"))
 READING = (("index",), ("status",), ("clear",), ("eval",), ("explain", "password", "src/auth.py:6"), *ASKING)

@@ -15,8 +15,8 @@ from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
 from tests.waiting import wait_until
 
-from carrel.frontends.cli import output
-from carrel.store.qdrant_install import Download
+from carrel.extensions.stores.qdrant_install import Download
+from carrel.frontends.cli.terminal import output
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("usearch", reason="the extra usearch isn't installed")
@@ -112,7 +112,7 @@ def test_nothing_is_downloaded_before_a_person_agreed(run: Run, project: Path, m
         raise AssertionError("it was downloaded")
 
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("carrel.server.stores.find_qdrant", found)
-    monkeypatch.setattr("carrel.server.stores.install_qdrant", downloaded)
+    monkeypatch.setattr("carrel.composition.stores.find_qdrant", found)
+    monkeypatch.setattr("carrel.composition.stores.install_qdrant", downloaded)
     code, _, said = run("store", "install")
     assert (code, "There is no terminal to ask a person on" in said) == (1, True)

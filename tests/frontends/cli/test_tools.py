@@ -12,7 +12,7 @@ import pytest
 from tests.frontends.cli.conftest import Run, one_json
 from tests.frontends.cli.test_models import typed_at_a_terminal
 
-from carrel.server.settings_files import user_file
+from carrel.settings.settings_files import user_file
 
 TOOLS = {
     "tools": [

@@ -13,12 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.frontends.cli.conftest import Run, one_json
 from tests.waiting import wait_until
 
-from carrel.frontends.cli.terminal_text import one_line
-from carrel.server import composition
-
-from .conftest import Run, one_json
+from carrel.composition import composition
+from carrel.frontends.cli.terminal.terminal_text import one_line
 
 CARREL = (sys.executable, "-m", "carrel")
 EVIL = "\x1b[31mred\nFORGED:1-1  1.00\u202e.py"
@@ -243,7 +242,7 @@ def test_beside_another_writer_force_is_refused_and_figures_are_measured(
     report = one_json(run("index", "--json")[1])
     assert (report["unchanged"], report["skipped"], report["elapsedMs"] > 0) == (2, 1, True)
     # The other process doesn't look at the disk here: what changed waits for it.
-    monkeypatch.setattr("carrel.engine.indexer._WRITER_WAIT_S", 0.3)
+    monkeypatch.setattr("carrel.index.indexer._WRITER_WAIT_S", 0.3)
     (project / "src" / "new.py").write_text("def brand_new_function():\n    return 'nobody has indexed this yet'\n")
     code, out, err = run("index")
     assert (code, out) == (1, "")
@@ -279,7 +278,7 @@ def test_a_folder_without_the_right_to_read_is_told(run: Run, project: Path, mon
     def refuse(_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("carrel.frontends.cli.in_process.os.scandir", refuse)  # root may read everything
+    monkeypatch.setattr("carrel.frontends.cli.questions.in_process.os.scandir", refuse)  # root may read everything
     code, _, err = run("search", "password")
     assert (code, f"{project} can't be read: Permission denied" in err) == (1, True)
     code, out, _ = run("doctor", "--json")

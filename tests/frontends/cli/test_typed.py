@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .conftest import Run, one_json
+from tests.frontends.cli.conftest import Run, one_json
 
 
 class Terminal(io.StringIO):

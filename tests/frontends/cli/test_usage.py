@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from .conftest import Run, one_json
+from tests.frontends.cli.conftest import Run, one_json
 
 
 def test_batch_answers_each_line_in_the_scorers_form(run: Run, project: Path, tmp_path: Path) -> None:

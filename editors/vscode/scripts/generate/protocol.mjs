@@ -4,7 +4,7 @@
 export function protocolSource(schema) {
   const { Settings: settings, ...structs } = schema.$defs;
   const blocks = [
-    '// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/lsp/messages.py instead.',
+    '// Generated from editors/protocol.schema.json by `npm run generate`. Edit python/carrel/frontends/lsp/messages/question_messages.py instead.',
     ...Object.entries(structs).map(([name, struct]) => interfaceOf(name, struct)),
     methods('Requests', 'Every request: its parameters and its result.', schema.requests, endsOf),
     methods('ClientRequests', 'What the server asks: its parameters and its result.', schema.clientRequests, endsOf),

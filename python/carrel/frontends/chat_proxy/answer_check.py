@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from carrel.core.types import ContextItem
-from carrel.engine.citations import Citation, check
+from carrel.agent.citations import Citation, check
+from carrel.model.types import ContextItem
 
 HEADER = b"x-carrel-citations"
 MOST_BYTES = 4 << 20

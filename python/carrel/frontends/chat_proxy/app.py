@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 import httpx
 
-from carrel.core.background import is_being_cancelled
-from carrel.core.errors import place_of
-from carrel.core.types import ContextItem
 from carrel.frontends.chat_proxy.answer_check import HEADER, MOST_BYTES, StreamText, comment, text_of_answer, verdict
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, Rewritten
 from carrel.frontends.chat_proxy.questions import field_of
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
 from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
 from carrel.frontends.common.http_guard import Headers, bearer, framing_refusal, header, refusal, same_token
+from carrel.model.errors import place_of
+from carrel.model.types import ContextItem
+from carrel.system.background import is_being_cancelled
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from carrel.core.types import Budget
-from carrel.engine.context_window import window_of
+from carrel.model.types import Budget
+from carrel.settings.context_window import window_of
 
 SMALLEST = 150
 """A context of fewer tokens tells a model nothing."""

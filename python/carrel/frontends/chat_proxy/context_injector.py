@@ -8,10 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from carrel.core.caller import Caller
-from carrel.core.errors import CarrelError
-from carrel.core.types import Budget, ContextItem
-from carrel.engine.chat import augment, question_of
+from carrel.composition.composition import Composition
 from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, free_tokens, model_window, too_many
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
 from carrel.frontends.chat_proxy.questions import Conversation, UserMessage, conversation_in
@@ -19,14 +16,17 @@ from carrel.frontends.chat_proxy.turns import Turns
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
-from carrel.server.audit import AuditTrail
-from carrel.server.composition import Composition
-from carrel.server.context_request import ContextAnswer, ContextRequest
-from carrel.server.context_service import context
-from carrel.server.given_places import refused_paths
-from carrel.server.session import Session
-from carrel.server.settings import Settings
-from carrel.server.workspace import Workspace
+from carrel.model.caller import Caller
+from carrel.model.errors import CarrelError
+from carrel.model.types import Budget, ContextItem
+from carrel.pack.chat import augment, question_of
+from carrel.policy.audit import AuditTrail
+from carrel.service.context_request import ContextAnswer, ContextRequest
+from carrel.service.context_service import context
+from carrel.service.given_places import refused_paths
+from carrel.service.session import Session
+from carrel.service.workspace import Workspace
+from carrel.settings.settings import Settings
 
 log = logging.getLogger(__name__)
 

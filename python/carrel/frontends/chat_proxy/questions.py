@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from carrel.core.conversation import Message, Role
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.message_parts import text_of, text_parts
+from carrel.model.conversation import Message, Role
 
 ENDPOINTS = {
     "/chat/completions": "messages",

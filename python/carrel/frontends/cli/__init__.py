@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from carrel.core.errors import Cancelled, CarrelError, InvalidInput
-from carrel.core.system_fault import describe, is_system_fault
-from carrel.frontends.cli.arguments import WrongUsage, parser
-from carrel.frontends.cli.output import Output, OutputClosed, OutputFailed
-from carrel.frontends.cli.terminal_text import is_text
+from carrel.frontends.cli.arguments.commands import WrongUsage, parser
+from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed
+from carrel.frontends.cli.terminal.terminal_text import is_text
 from carrel.frontends.common.interrupts import CANCELLED
+from carrel.model.errors import Cancelled, CarrelError, InvalidInput
+from carrel.system.system_fault import describe, is_system_fault
 
 FAILED, WRONG_USAGE = 1, 2
 

@@ -10,9 +10,9 @@ import logging
 from pathlib import Path
 from typing import Any, get_args
 
-from carrel.core.errors import SettingsError
-from carrel.server.settings import LogLevel
-from carrel.server.settings_files import read_user, user_file
+from carrel.model.errors import SettingsError
+from carrel.settings.settings import LogLevel
+from carrel.settings.settings_files import read_user, user_file
 
 log = logging.getLogger(__name__)
 

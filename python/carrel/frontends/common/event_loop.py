@@ -10,8 +10,8 @@ import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from carrel.core.errors import Cancelled
 from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.model.errors import Cancelled
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from carrel.core.errors import InvalidInput
-from carrel.core.types import CHUNK_FIELDS, Filters
+from carrel.model.errors import InvalidInput
+from carrel.model.types import CHUNK_FIELDS, Filters
 
 _OTHER_NAMES = {
     "c#": "c-sharp",
@@ -24,7 +24,7 @@ def checked_filters(filters: Filters, names: Mapping[str, str]) -> Filters:
     """Return filters that the core can use; raises `InvalidInput` with the field's name on the wire, which `names` gives."""
     if not (filters.path_globs or filters.exclude or filters.languages or filters.metadata):
         return filters
-    from carrel.engine.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
+    from carrel.search.candidates import native_filter  # noqa: PLC0415 - a server starts without the core
 
     # Files of a workspace have no metadata of their own: another field is a mistake.
     if unknown := [name for name in filters.metadata if name not in CHUNK_FIELDS]:
@@ -42,7 +42,7 @@ def _language_meant(typed: Iterable[str]) -> str:
     """Return the language that a wrong name may stand for: of files that end so, or of a name like it."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for what was typed wrongly
 
-    from carrel.core.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
+    from carrel.model.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
 
     known = languages()
     wrong = next((name.lower() for name in typed if name.lower() not in known), "")

@@ -55,7 +55,7 @@ def told_of_interrupts(ask: Callable[[], object], *others: str) -> Iterator[list
 
 def leave(code: int) -> None:
     """End the process at once, with what it started and its temporary folders."""
-    if leftovers := sys.modules.get("carrel.core.leftovers"):  # an import would take time, and may be under way
+    if leftovers := sys.modules.get("carrel.system.leftovers"):  # an import would take time, and may be under way
         leftovers.leave(code)
     else:
         os._exit(code)

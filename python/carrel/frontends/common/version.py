@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from carrel.core.installation import DISTRIBUTION
+from carrel.model.installation import DISTRIBUTION
 
 FROM_SOURCE = "0+source"
 """The version where Carrel isn't installed as a package: in a checkout, and inside an editor's extension."""

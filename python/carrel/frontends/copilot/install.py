@@ -12,7 +12,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from carrel.core.errors import CarrelError
+from carrel.model.errors import CarrelError
 
 CLIENTS = ("vim", "neovim", "copilot.lua", "emacs", "eclipse")
 _MARK = "written by carrel copilot-proxy install"

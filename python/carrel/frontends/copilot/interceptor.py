@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrel.core.errors import place_of
-from carrel.engine.chat import augment, question_of
-from carrel.engine.citations import cited
-from carrel.engine.confidence import is_enough
-from carrel.engine.documents import search_form
+from carrel.agent import search_form
+from carrel.agent.citations import cited
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
 from carrel.frontends.copilot import search_tools
@@ -23,6 +20,9 @@ from carrel.frontends.copilot.answers import Answer, FollowedAnswers, added_repo
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
+from carrel.model.errors import place_of
+from carrel.pack.chat import augment, question_of
+from carrel.question.confidence import is_enough
 
 log = logging.getLogger(__name__)
 

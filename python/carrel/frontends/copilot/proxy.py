@@ -15,14 +15,14 @@ from functools import partial
 from types import FrameType
 from typing import TypeVar
 
-from carrel.core import leftovers
-from carrel.core.errors import place_of
 from carrel.frontends.common import parent_process
 from carrel.frontends.common.transport import frame
 from carrel.frontends.copilot import search_tools
 from carrel.frontends.copilot.frames import Frame, FrameReader, enlarge_pipe, write_all
 from carrel.frontends.copilot.interceptor import Interceptor
 from carrel.frontends.copilot.turns import TURNS
+from carrel.model.errors import place_of
+from carrel.system import leftovers
 
 log = logging.getLogger(__name__)
 

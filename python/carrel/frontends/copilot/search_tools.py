@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from carrel.engine.documents import search_form
+from carrel.agent import search_form
 
 SEARCH = "carrel_search"
 KNOWLEDGE = "carrel_knowledge_base"

@@ -19,8 +19,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, BinaryIO, cast
 
-from carrel.core.caller import COPILOT_PROXY
 from carrel.frontends.common.transport import BadFrame, frame, read_frame
+from carrel.model.caller import COPILOT_PROXY
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from carrel.frontends.common.version import carrel_version
-from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
 
 PROTOCOL = 1
 """Raised when `carrel/*` changes in a way that older editors can't read."""

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import UNSET
 from pygls.exceptions import JsonRpcException
 
-from carrel.core.conversation import Message, ToolCall, ToolSpec
-from carrel.core.errors import Cancelled, InvalidInput, ProviderError
-from carrel.core.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Sampling
-from carrel.core.structs import decode
 from carrel.frontends.common.wire import Wire
-from carrel.frontends.lsp import review_messages as wire
-from carrel.frontends.lsp.messages import ProgressToken
-from carrel.frontends.lsp.model_messages import ConfirmParams, ConfirmResult
+from carrel.frontends.lsp.messages import review_messages as wire
+from carrel.frontends.lsp.messages.model_messages import ConfirmParams, ConfirmResult
+from carrel.frontends.lsp.messages.question_messages import ProgressToken
+from carrel.model.conversation import Message, ToolCall, ToolSpec
+from carrel.model.errors import Cancelled, InvalidInput, ProviderError
+from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Sampling
+from carrel.model.structs import decode
 
 if TYPE_CHECKING:
-    from carrel.core.remote import Confirmation
     from carrel.frontends.lsp.rpc import CarrelServer
+    from carrel.model.remote import Confirmation
 
 METHOD = "carrel/complete"
 CONFIRM = "carrel/confirm"

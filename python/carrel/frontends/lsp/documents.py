@@ -16,9 +16,9 @@ from carrel.frontends.lsp.untitled import is_untitled, path_for
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelServer
-    from carrel.server.session import Session
-    from carrel.server.settings import Options
-    from carrel.server.workspace import Workspace
+    from carrel.service.session import Session
+    from carrel.service.workspace import Workspace
+    from carrel.settings.settings import Options
 
 log = logging.getLogger(__name__)
 

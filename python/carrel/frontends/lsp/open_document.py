@@ -8,7 +8,7 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.workspace import TextDocument
 
-from carrel.core.lines import rows_of
+from carrel.model.lines import rows_of
 
 
 class OpenDocument(TextDocument):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelProtocol
-    from carrel.server.state import Progress
-    from carrel.server.workspace import Workspace
+    from carrel.index.state import Progress
+    from carrel.service.workspace import Workspace
 
 INTERVAL = 0.1
 """Seconds between two notifications of one kind: at most ten a second."""

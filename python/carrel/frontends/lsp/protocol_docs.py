@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from carrel.core.bounds import MOST
-from carrel.frontends.lsp.messages import ErrorData
-from carrel.frontends.lsp.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
-from carrel.server.settings_docs import json_schema as settings_schema
+from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, PARTIAL_RESULTS, REQUESTS
+from carrel.frontends.lsp.messages.question_messages import ErrorData
+from carrel.model.bounds import MOST
+from carrel.settings.settings_docs import json_schema as settings_schema
 
 DOC, SCHEMA = Path("docs/protocol-reference.md"), Path("editors/protocol.schema.json")
 LSP4IJ_SETTINGS = Path("editors/intellij/lsp4ij-template/settings.schema.json")

@@ -22,9 +22,9 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInval
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
-from carrel.core.errors import Cancelled, CarrelError, InvalidInput
 from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
-from carrel.frontends.lsp.errors import error_data, on_wire
+from carrel.frontends.lsp.convert.errors import error_data, on_wire
+from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 
 log = logging.getLogger(__name__)
 

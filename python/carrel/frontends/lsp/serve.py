@@ -12,11 +12,11 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-from carrel.core import leftovers
 from carrel.frontends.common import parent_process
 from carrel.frontends.common.core_dumps import disable_core_dumps
 from carrel.frontends.common.interrupts import leave_at_once
 from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
+from carrel.system import leftovers
 
 
 def serve() -> int:
@@ -77,7 +77,7 @@ def _asks_soon(params: dict[str, Any]) -> bool:
 
 
 def _load_tokenizer() -> None:
-    from carrel.core.native import count_tokens  # noqa: PLC0415 - only now needed
+    from carrel.model.native import count_tokens  # noqa: PLC0415 - only now needed
 
     count_tokens("warm", "cl100k_base")
 

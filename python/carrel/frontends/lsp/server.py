@@ -18,32 +18,32 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from lsprotocol import types
 from pygls.protocol import default_converter
 
-from carrel.core import leftovers
-from carrel.core.caller import COPILOT_PROXY, Caller
-from carrel.core.errors import CarrelError, NotAllowed
+from carrel.composition.composition import Composition
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client_model import Client, announces
-from carrel.frontends.lsp.commands import Commands
+from carrel.frontends.lsp.commands.index_commands import status_result
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.documents import Documents
-from carrel.frontends.lsp.index_commands import status_result
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages
-from carrel.server.audit import AuditTrail
-from carrel.server.composition import Composition
-from carrel.server.consent import Consent
-from carrel.server.session import Session
-from carrel.server.workspace import WorkspaceEvents
+from carrel.model.caller import COPILOT_PROXY, Caller
+from carrel.model.errors import CarrelError, NotAllowed
+from carrel.policy.audit import AuditTrail
+from carrel.policy.consent import Consent
+from carrel.service.session import Session
+from carrel.service.workspace import WorkspaceEvents
+from carrel.system import leftovers
 
 if TYPE_CHECKING:
-    from carrel.core.outbound import Destination
-    from carrel.server.settings import Problem, Settings
-    from carrel.server.state import Progress
-    from carrel.server.workspace import Workspace
+    from carrel.index.state import Progress
+    from carrel.model.outbound import Destination
+    from carrel.service.workspace import Workspace
+    from carrel.settings.settings import Problem, Settings
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
-from carrel.frontends.lsp import messages as wire
+from carrel.frontends.lsp.messages import question_messages as wire
 
 ANSWER_SECONDS = 1.0
 """Within this an answer has left that carries a fault."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from carrel.core.errors import InvalidInput
+from carrel.model.errors import InvalidInput
 
 System = Literal["linux", "darwin", "win32"]
 Scope = Literal["global", "workspace"]

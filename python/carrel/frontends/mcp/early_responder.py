@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
 
-from carrel.core.json_lines import single_line
 from carrel.frontends.mcp import server_info
+from carrel.model.json_lines import single_line
 
 
 class EarlyResponder:

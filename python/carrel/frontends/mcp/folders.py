@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from carrel.core.errors import InvalidInput
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
-from carrel.server.broad_folders import BroadFolder
-from carrel.server.folder_group import FolderGroup, named
-from carrel.server.session import Session
-from carrel.server.workspace import Workspace
+from carrel.model.errors import InvalidInput
+from carrel.policy.broad_folders import BroadFolder
+from carrel.service.folder_group import FolderGroup, named
+from carrel.service.session import Session
+from carrel.service.workspace import Workspace
 
 _PARENT = re.compile(r"(^|[/\\])\.\.([/\\]|$)")
 

@@ -19,11 +19,11 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from carrel.core.errors import CarrelError
-from carrel.core.json_lines import single_line
 from carrel.frontends.common.http_guard import framing_refusal, refusal
 from carrel.frontends.common.listening_socket import listen
 from carrel.frontends.common.rate_limit import RateLimit
+from carrel.model.errors import CarrelError
+from carrel.model.json_lines import single_line
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

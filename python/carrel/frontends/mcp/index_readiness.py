@@ -8,10 +8,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from carrel.server.state import Progress
+from carrel.index.state import Progress
 
 if TYPE_CHECKING:
-    from carrel.server.workspace import Workspace
+    from carrel.service.workspace import Workspace
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
 """(files done, files in all if known, a line for a person)."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from carrel.core.atomic_file import OWNER_ONLY, replace_file
-from carrel.core.errors import CarrelError
 from carrel.frontends.mcp import jsonc
 from carrel.frontends.mcp.clients import WORKSPACE_FOLDERS
+from carrel.model.errors import CarrelError
+from carrel.system.atomic_file import OWNER_ONLY, replace_file
 
 NAME = "carrel"
 BACKUP = ".carrel-backup"

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.core.bounds import Line
-from carrel.engine import search_tool
-from carrel.engine.documents import search_form
-from carrel.engine.search_tool import Name, Names, Question
-from carrel.engine.tools import catalogue_tools
+from carrel.agent import search_form, search_tool
+from carrel.agent.search_tool import Name, Names, Question
+from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, State, Wire
+from carrel.model.bounds import Line
 
 FilePath = Annotated[
     str, Meta(min_length=1, max_length=4_096, description="A file: relative to the workspace, or absolute and inside it.")

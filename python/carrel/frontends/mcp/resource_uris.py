@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
-from carrel.core.errors import InvalidInput
+from carrel.model.errors import InvalidInput
 
 PREFIX = "carrel://code/"
 FILE_TEMPLATE = PREFIX + "{folder}/{+path}"

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from carrel.core.errors import CarrelError, InvalidInput
 from carrel.frontends.mcp import resource_uris
+from carrel.model.errors import CarrelError, InvalidInput
 
 if TYPE_CHECKING:
-    from carrel.core.native import CancelToken
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
-    from carrel.server.open_index import OpenIndex
+    from carrel.index.open_index import OpenIndex
+    from carrel.model.native import CancelToken
 
 PAGE = 500
 

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from mcp.server.stdio import stdio_server
 
-from carrel.core.caller import Caller
-from carrel.core.errors import Cancelled
+from carrel.composition.composition import Composition
 from carrel.frontends.common import logs
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
@@ -21,12 +20,13 @@ from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
-from carrel.server.audit import AuditTrail
-from carrel.server.broad_folders import BroadFolder
-from carrel.server.composition import Composition
-from carrel.server.session import Session
-from carrel.server.settings import Options
-from carrel.server.workspace import WorkspaceEvents
+from carrel.model.caller import Caller
+from carrel.model.errors import Cancelled
+from carrel.policy.audit import AuditTrail
+from carrel.policy.broad_folders import BroadFolder
+from carrel.service.session import Session
+from carrel.service.workspace import WorkspaceEvents
+from carrel.settings.settings import Options
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,14 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from carrel.core.caller import Caller, called_by
-from carrel.core.errors import CarrelError
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp import resource_uris, roots, server_info
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
 from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
+from carrel.model.caller import Caller, called_by
+from carrel.model.errors import CarrelError
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]

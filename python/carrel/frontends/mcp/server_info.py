@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from carrel.core.structs import schema
 from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp.tools import TOOLS, Tool
+from carrel.model.structs import schema
 
 NAME = "carrel"
 TITLE = "Carrel"

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from carrel.engine.appearance import one_line
-from carrel.engine.formats import NOTHING_FOUND
-from carrel.server.folder_group import FolderGroup
-from carrel.server.unfinished import unfinished_text
+from carrel.index.unfinished import unfinished_text
+from carrel.pack.appearance import one_line
+from carrel.pack.formats import NOTHING_FOUND
+from carrel.service.folder_group import FolderGroup
 
 if TYPE_CHECKING:
-    from carrel.engine.explain import Explanation
-    from carrel.server.status import Status
-    from carrel.server.workspace import Workspace
+    from carrel.index.status import Status
+    from carrel.search.explain import Explanation
+    from carrel.service.workspace import Workspace
 
 __all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
 

@@ -10,29 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from carrel.core.conversation import Message
-from carrel.core.errors import CarrelError, InvalidInput
-from carrel.core.structs import decode_call
-from carrel.core.types import Budget, Filters, Hit, Query
-from carrel.engine import search_tool
-from carrel.engine.documents import search_form
-from carrel.engine.formats import places_text
-from carrel.engine.tools import catalogue_tools
+from carrel.agent import search_form, search_tool
+from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
 from carrel.frontends.mcp import messages, resource_uris, texts
-from carrel.server import group_context, group_search, queries, workspace_tools
-from carrel.server.context_request import ContextRequest, FileRef
-from carrel.server.context_service import context
-from carrel.server.folder_group import FolderGroup
+from carrel.model.conversation import Message
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.structs import decode_call
+from carrel.model.types import Budget, Filters, Hit, Query
+from carrel.pack.formats import places_text
+from carrel.service import group_context, group_search, queries, workspace_tools
+from carrel.service.context_request import ContextRequest, FileRef
+from carrel.service.context_service import context
+from carrel.service.folder_group import FolderGroup
 
 if TYPE_CHECKING:
-    from carrel.engine.explain import Explanation
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
-    from carrel.server.missing_folder import MissingFolder
-    from carrel.server.status import Status
-    from carrel.server.workspace import Workspace
+    from carrel.index.status import Status
+    from carrel.search.explain import Explanation
+    from carrel.service.missing_folder import MissingFolder
+    from carrel.service.workspace import Workspace
 
 _NOTHING: tuple[str, ...] = ()
 _TEXTS = {"text": search_tool.text_of, "places": places_text}

@@ -1,0 +1,397 @@
+"""The places that an answer cites, checked against what the model was given (spec D13).
+
+A citation is a path with lines, in one of the usual forms. It holds where the file was given, the lines were among those that
+were given, and words that the answer quotes beside it stand in them. What only looks like one (a URL with a port, a time, a
+version, a path of another machine, anything in a code block) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+
+from carrel.model.lines import lines_of, rows_of
+from carrel.model.native import detect_language
+from carrel.model.types import ContextItem
+
+MARK = " [unverified]"
+"""Stands behind a citation that doesn't hold."""
+_LONGEST = 200_000
+"""Characters of an answer that are looked through."""
+_NEAR = 400
+"""Characters before or behind a citation in which a quotation belongs to it."""
+_MOST_KNOWN = 2_000
+
+_FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
+_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
+_TICKS = re.compile(r"`+")
+_MOST_TICKS = 3
+_LONGEST_CODE = 500
+_ANY_PATH = re.compile(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
+_PATH_CHARACTER = r"\w@.+$/\\:~-"
+_PATH_BACKWARDS = re.compile(rf"[{_PATH_CHARACTER}]*")
+_GOES_ON = re.compile(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
+"""More of a word, but for a `./` alone."""
+_PATH_HERE = re.compile(rf"[{_PATH_CHARACTER}]{{1,300}}")
+_DASH = "-\u2013\u2014"
+_LINES = rf"(?P<first>\d{{1,7}})(?:\s?(?:[{_DASH}]|to)\s?L?(?P<last>\d{{1,7}}))?"
+_BEHIND = (
+    re.compile(
+        rf":L?(?P<first>\d{{1,7}})(?:[{_DASH}]L?(?P<last>\d{{1,7}})|:\d{{1,5}})?"
+        rf"(?P<more>(?:,\d{{1,7}}(?:[{_DASH}]\d{{1,7}})?)*)(?!\w|[.:]\d)"
+    ),
+    re.compile(r"#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?(?!\w)"),
+    re.compile(rf"[`*_\]]{{0,3}}(?:\s?\(|,)?\s?\b(?:[Ll]ines?|ll?\.)\s{_LINES}\)?(?!\w)"),
+)
+"""What stands behind a path: its lines."""
+_BEFORE = re.compile(rf"\b[Ll]ines?\s{_LINES}\s(?:of|in)\s(?:the\s)?(?:file\s)?[`*\[]{{0,3}}")
+"""What stands before one."""
+_MOST_FOUND = 2_000
+_MOST_LOOKED_AT = 20_000
+"""Places of an answer that look like lines; most answers have some ten."""
+_LONGEST_PATH = 300
+_CONNECTING = re.compile(
+    r"(?:[\s*_,;:(\[\u2013\u2014-]|\b(?:as|at|by|cf|defined|file|found|from|function|class|method|here|in|is|line|lines|of|on|see|shown|the|"
+    r"where)\b)+\Z"
+)
+_QUOTE_AFTER = re.compile(
+    r"[`*_)\]]{0,3}(?:\s?:|\s(?:says|reads|has|contains|defines|holds|calls|sets|returns))\s[*_]{0,2}(?=[`\"“])"
+)
+_QUOTES = {"`": "`", '"': '"', "”": "“"}
+_ELLIPSIS = re.compile(r"\.\.\.|…")
+_IDENTIFIER = re.compile(r"[\w.:#>\\-]*\w(?:\(\))?")
+_SEPARATOR = re.compile(r"[.:#>\\()-]+")
+_LEAST_WORDS = 3
+"""A shorter text in quotation marks is a word that somebody puts at a distance, not a quotation."""
+_LEAST_PART = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A place that an answer cites. `reason` says why it doesn't hold."""
+
+    path: str
+    start_line: int
+    end_line: int
+    ok: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """An answer with a mark behind each citation that doesn't hold, and the citations, each once."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+    @property
+    def unsupported(self) -> tuple[Citation, ...]:
+        """Those that don't hold."""
+        return tuple(citation for citation in self.citations if not citation.ok)
+
+
+@dataclass(slots=True)
+class _File:
+    """What was given of one file: its lines by number, the places as they were headed, and the symbols there."""
+
+    lines: dict[int, str] = field(default_factory=dict)
+    headed: list[ContextItem] = field(default_factory=list)
+
+    def between(self, first: int, last: int) -> str:
+        """Return what was given of these lines."""
+        if last - first < len(self.lines):
+            return "\n".join(self.lines[number] for number in range(first, last + 1) if number in self.lines)
+        return "\n".join(text for number, text in sorted(self.lines.items()) if first <= number <= last)
+
+
+class _Paths:
+    """Paths that were given, found in a text by their lengths rather than one by one."""
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._paths = frozenset(paths)
+        self._lengths = sorted({len(path) for path in self._paths if path}, reverse=True)
+
+    def ending(self, window: str) -> Iterator[str]:
+        """Give the paths that a text ends with, longest first."""
+        return (path for length in self._lengths if (path := window[-length:]) in self._paths)
+
+    def beginning(self, text: str, start: int) -> str:
+        """Return the longest path that stands at a place of a text; empty where none does."""
+        found = (text[start : start + length] for length in self._lengths)
+        return next((path for path in found if path in self._paths), "")
+
+
+class _Files:
+    """The files that were given, by path and by the last part of their paths."""
+
+    def __init__(self, given: Sequence[ContextItem] = ()) -> None:
+        self.by_path = _files(given)
+        self.paths = _Paths(sorted(self.by_path, key=len, reverse=True)[:_MOST_KNOWN])
+        self._by_name: dict[str, list[str]] = {}
+        for path in self.by_path:
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def meant(self, path: str) -> list[str]:
+        """Return the given files that a path can mean: the one of that name, or those whose path ends so."""
+        path = path if path in self.by_path else path.replace("\\", "/").removeprefix("./")
+        if path in self.by_path:
+            return [path]
+        known = self._by_name.get(path.rpartition("/")[2], ())
+        return [one for one in known if one.endswith(f"/{path}") or path.endswith(f"/{one}")]
+
+
+class _Spans:
+    """Spans that lie apart, in order."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._spans = list(spans)
+        self._starts = [start for start, _ in self._spans]
+
+    def around(self, at: int) -> tuple[int, int] | None:
+        """Return the span that holds a place."""
+        place = bisect_right(self._starts, at)
+        return self._spans[place - 1] if place and at < self._spans[place - 1][1] else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A citation in a text: what it names, and where it and its mark stand."""
+
+    path: str
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
+    """Check every citation of an answer against what the model was given."""
+    files = _Files(given)
+    checked: dict[tuple[str, int, int], Citation] = {}
+    marks: set[int] = set()
+    spans = _Spans(_code_spans(text[:_LONGEST]))
+    for found in islice(_citations(text[:_LONGEST], files.paths), _MOST_FOUND):
+        citation = _checked(found, text, files, spans)
+        if citation is None:
+            continue
+        key = (citation.path, citation.start_line, citation.end_line)
+        if key not in checked or checked[key].ok:
+            checked[key] = citation
+        if not citation.ok:
+            marks.add(_end_of(found, text, spans))
+    parts, at = [], 0
+    for mark in sorted(marks):
+        parts += [text[at:mark], MARK]
+        at = mark
+    return CheckedText("".join([*parts, text[at:]]), tuple(checked.values()))
+
+
+def cited(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the places that an earlier answer cites, as (path, first line, last line), but for those that were marked."""
+    text = text[:_LONGEST]
+    spans = _Spans(_code_spans(text))
+    found = (
+        one for one in islice(_citations(text, _Paths()), _MOST_FOUND) if not text.startswith(MARK, _end_of(one, text, spans))
+    )
+    return tuple(dict.fromkeys((one.path, one.first, one.last) for one in found if 0 < one.first <= one.last))
+
+
+def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
+    files: dict[str, _File] = {}
+    for item in given:
+        span, chunk = item.hit.chunk.span, item.hit.chunk
+        if not chunk.text:
+            continue  # only its place was told: nobody has seen its lines
+        file = files.setdefault(chunk.path, _File())
+        file.headed.append(item)
+        rows = lines_of(chunk.text)
+        for number, row in enumerate(rows, span.start_line):
+            if any(first <= number <= last for first, last in item.runs):
+                file.lines[number] = row
+    return files
+
+
+def _citations(text: str, known: _Paths) -> Iterator[_Found]:
+    """Find what has the form of a citation, outside of code blocks and URLs."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted([*_code_blocks(text), *(match.span() for match in _URL.finditer(text))]):
+        if not apart or start >= apart[-1][1]:  # a URL inside of a block is in it already
+            apart.append((start, end))
+    closed = _Spans(apart)
+    behind = (match for form in _BEHIND for match in form.finditer(text) if closed.around(match.start()) is None)
+    before = (match for match in _BEFORE.finditer(text) if closed.around(match.start()) is None)
+    found = ((match, _path_before(text, match.start(), known)) for match in islice(behind, _MOST_LOOKED_AT))
+    after = ((match, _path_here(text, match.end(), known)) for match in islice(before, _MOST_LOOKED_AT))
+    for match, path in islice(((match, path) for match, path in chain(found, after) if path), _MOST_FOUND):
+        names, is_before = match.groupdict(), match.re is not _BEFORE
+        start = match.start() - len(path) if is_before else match.start()
+        end = match.end() if is_before else match.end() + len(path)
+        first = int(names["first"])
+        yield _Found(path, first, int(names["last"] or first), start, end)
+        for more in filter(None, (names.get("more") or "").split(",")):
+            begin, *rest = re.split(f"[{_DASH}]", more)
+            yield _Found(path, int(begin), int(rest[0] if rest else begin), start, end)
+
+
+def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Find blocks between fences; one that is never closed goes to the end."""
+    at, opened, begin = 0, "", 0
+    for line in rows_of(text):
+        match = _FENCE.match(line)
+        if match and not opened:
+            opened, begin = match["fence"], at
+        elif match and match["fence"].startswith(opened) and not match["rest"].strip():
+            yield begin, at + len(line)
+            opened = ""
+        at += len(line)
+    if opened:
+        yield begin, len(text)
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Find code between one to three backticks of a line: it ends at the next run of as many."""
+    start = 0
+    for line in text.split("\n"):
+        runs = [match.span() for match in _TICKS.finditer(line)]
+        following, seen = [0] * len(runs), dict[int, int]()
+        for number in range(len(runs) - 1, -1, -1):  # of each run the next one of its length
+            length = runs[number][1] - runs[number][0]
+            following[number], seen[length] = seen.get(length, 0), number
+        number = 0
+        while number < len(runs):
+            (begin, opened), closing = runs[number], following[number]
+            if closing and opened - begin <= _MOST_TICKS and runs[closing][0] - opened <= _LONGEST_CODE:
+                yield start + begin, start + runs[closing][1]
+                number = closing
+            number += 1
+        start += len(line) + 1
+
+
+def _path_before(text: str, end: int, known: _Paths) -> str:
+    """Return the path that ends here: one that was given, whatever characters it has, or what has the form of one."""
+    window = text[max(0, end - _LONGEST_PATH) : end]
+    for path in known.ending(window):
+        if not _GOES_ON.search(window[: -len(path)]):
+            return path
+    match = _PATH_BACKWARDS.match(window[::-1])
+    return _path_in(match[0][::-1]) if match else ""
+
+
+def _path_here(text: str, start: int, known: _Paths) -> str:
+    """Return the path that begins here, unless it has lines of its own."""
+    path = known.beginning(text, start)
+    if not path and (match := _PATH_HERE.match(text, start)):
+        path = _path_in(match[0].rstrip(".:"))
+    rest = text[start + len(path) : start + len(path) + 3]
+    return "" if re.match(r"\w|:\d|#L", rest) else path
+
+
+def _path_in(word: str) -> str:
+    """Return a word if it is a relative path; not one of another machine, a URL or an address."""
+    word = word.removeprefix("./")
+    is_address = "@" in word.partition("/")[0][1:]
+    return word if ":" not in word and not is_address and _ANY_PATH.fullmatch(word) else ""
+
+
+def _checked(found: _Found, text: str, files: _Files, spans: _Spans) -> Citation | None:
+    """Return the citation with whether it holds; None for what is none after all."""
+    candidates = files.meant(found.path)
+    if not candidates:
+        path = found.path.replace("\\", "/")
+        if "/" not in path and not detect_language(path):
+            return None  # a host, a version, a word with a dot
+        return Citation(path, found.first, found.last, ok=False, reason="the file was not given")
+    quotes = _quotes(found, text, spans)
+    verdicts = [(path, _problem(files.by_path[path], found, quotes)) for path in candidates]
+    path, reason = next((verdict for verdict in verdicts if not verdict[1]), verdicts[0])
+    return Citation(path, found.first, found.last, ok=not reason, reason=reason)
+
+
+def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
+    if found.first < 1 or found.last < found.first:
+        return "there are no such lines"
+    wanted = range(found.first, found.last + 1)
+    headed = [item for item in file.headed if _span(item) == (found.first, found.last)]
+    missing = next((number for number in wanted if number not in file.lines), None)
+    if missing is not None and not headed:
+        return f"line {missing} was not given"
+    if not quotes:
+        return ""
+    lines = file.between(found.first, found.last)
+    here = [item for item in file.headed if _span(item)[0] <= found.last and found.first <= _span(item)[1]]
+    symbols = " ".join(f"{item.hit.chunk.symbol} {item.hit.chunk.container}" for item in here)
+    headings = {item.hit.chunk.symbol for item in here}  # as they were given: "Server (header)", "start, stop, …"
+    wrong = next((quote for quote in quotes if quote not in headings and not _stands_in(quote, lines, symbols)), None)
+    return "" if wrong is None else f"{wrong[:80]!r} doesn't stand in these lines"
+
+
+def _span(item: ContextItem) -> tuple[int, int]:
+    return item.hit.chunk.span.start_line, item.hit.chunk.span.end_line
+
+
+# --- quotations beside a citation
+
+
+def _quotes(found: _Found, text: str, spans: _Spans) -> list[str]:
+    """Return what the answer quotes right before or behind a citation, in the same line."""
+    start = (spans.around(found.start) or (found.start, 0))[0]
+    line = text[max(0, start - _NEAR) : start].rpartition("\n")[2]
+    quotes = [_quote_before(_CONNECTING.sub("", line))]
+    rest = text[found.end : found.end + _NEAR].partition("\n")[0]
+    if match := _QUOTE_AFTER.match(rest):
+        quotes.append(_quote_behind(rest[match.end() :]))
+    return [quote for quote in quotes if quote]
+
+
+def _quote_before(line: str) -> str:
+    opening = _QUOTES.get(line[-1:])
+    if opening is None:
+        return ""
+    begin = line.rfind(opening, 0, -1)
+    return _worth_checking(line[-1], line[begin + 1 : -1]) if begin >= 0 else ""
+
+
+def _quote_behind(line: str) -> str:
+    closing = "”" if line[0] == "“" else line[0]
+    end = line.find(closing, 1)
+    return _worth_checking(closing, line[1:end]) if end > 0 else ""
+
+
+def _worth_checking(mark: str, quote: str) -> str:
+    """Return the quote, or nothing where it is a path, or too short to be a quotation."""
+    quote = quote.strip().strip("`")
+    if mark != "`" and len(quote.split()) < _LEAST_WORDS:
+        return ""
+    is_path = _ANY_PATH.fullmatch(quote) is not None and bool("/" in quote or detect_language(quote))
+    return "" if is_path or len(quote) < _LEAST_PART - 1 else quote
+
+
+def _stands_in(quote: str, lines: str, symbols: str) -> bool:
+    if _IDENTIFIER.fullmatch(quote):
+        name = [part for part in _SEPARATOR.split(quote) if part]
+        word = re.compile(rf"(?<!\w){re.escape(name[-1])}(?!\w)")
+        return bool(word.search(lines) or word.search(symbols))
+    parts = (_plain(part) for part in _ELLIPSIS.split(quote))
+    plain = _plain(lines)
+    return all(part in plain for part in parts if len(part) >= _LEAST_PART)
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _end_of(found: _Found, text: str, spans: _Spans) -> int:
+    """Return where a mark can stand: behind the code span or link that the citation is in."""
+    end = (spans.around(found.end - 1) or (0, found.end))[1]
+    while text[end : end + 1] in ("*", "_", "`"):
+        end += 1
+    if text[end : end + 2] == "](":
+        closing = text.find(")", end)
+        if 0 < closing < end + _NEAR and "\n" not in text[end:closing]:
+            return closing + 1
+    if text[end : end + 1] == ")" and "](" in text[max(0, found.start - 3) : found.start + 1]:
+        return end + 1
+    return end

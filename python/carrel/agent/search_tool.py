@@ -1,0 +1,129 @@
+"""`search_code`, the tool with which models search the index (spec A5): its name, arguments and answer."""
+
+# ruff: noqa: PLC0415 - an assistant's server tells its tools before the core has loaded
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct, structs
+
+from carrel.model.types import Budget, ContextItem, Filters, Hit
+from carrel.pack.formats import ToolForm
+
+if TYPE_CHECKING:
+    from carrel.model.ports import Tokenizer
+    from carrel.search.pieces import LineReader
+
+NAME = "search_code"
+DESCRIPTION = (
+    "Find code in the user's workspace by meaning, by words, or by an identifier (its definitions come first, then its uses). "
+    "Use it for questions in words, for issues and error reports, and whenever it isn't known where something is or what it is "
+    "called; it takes one call where grep takes several. grep is better where every occurrence of an exact text counts, such as "
+    'for a rename, and for regular expressions. With format "places" it gives paths, lines and symbols without text.'
+)
+DEFAULT_HITS = {"text": 3, "places": 20}
+MAX_TEXT = 100_000
+"""Characters of a question: an issue can be pasted whole, with its logs."""
+
+Name = Annotated[str, Meta(max_length=1_000)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=50)]
+Question = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="A question, words, an identifier, or the whole text of an issue or a trace.",
+    ),
+]
+
+
+class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
+    """What may be asked for. Flat, so that every assistant's schema dialect can hold it."""
+
+    query: Question
+    limit: Annotated[int, Meta(ge=0, le=50, description="How many hits at most; 0 for 3 with text, or 20 places.")] = 0
+    format: Annotated[
+        Literal["text", "places"], Meta(description='"places": path, lines and symbol of each hit in a line, without its text.')
+    ] = "text"
+    path_glob: Annotated[Names, Meta(description='Only paths that match one of these globs, such as "src/**/*.py".')] = ()
+    languages: Annotated[Names, Meta(description='Only these languages, such as "python".')] = ()
+    symbol: Annotated[Name, Meta(description="Only what is or defines this symbol: `Class.method`, or a name alone.")] = ""
+    sources: Annotated[tuple[Literal["code", "docs"], ...], Meta(max_length=2, description="Only code, or only documents.")] = ()
+    kinds: Annotated[Names, Meta(description='Only these kinds, such as "function", "method", "class" or "section".')] = ()
+    containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
+
+
+def most_hits(asked: SearchArguments) -> int:
+    """Return how many hits are wanted."""
+    return asked.limit or DEFAULT_HITS[asked.format]
+
+
+def argument_name(field: str) -> str:
+    """Return a field of `SearchArguments` as models spell it."""
+    return next(found.encode_name for found in structs.fields(SearchArguments) if found.name == field)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """What a search gives a model within a budget: the text, and the hits that it holds, each as it is shown there."""
+
+    text: str
+    given: tuple[ContextItem, ...]
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits, whole or in part."""
+        return tuple(item.hit for item in self.given)
+
+
+def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
+    """Return the filters that were asked for, not checked yet."""
+    return Filters(
+        sources=asked.sources,
+        path_globs=asked.path_glob,
+        exclude=exclude,
+        languages=asked.languages,
+        symbol=asked.symbol or None,
+        metadata={name: values for name, values in (("kind", asked.kinds), ("container", asked.containers)) if values},
+    )
+
+
+def text_of(hits: Sequence[Hit]) -> str:
+    """Return hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
+    form = ToolForm()
+    return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in hits) or form.empty
+
+
+def places_of(hits: Sequence[Hit]) -> str:
+    """Return the header lines alone."""
+    return "\n".join(ToolForm().header(hit) for hit in hits)
+
+
+def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> SearchPage:
+    """Return as many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
+    from carrel.pack.context import pack
+
+    packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
+    given = tuple(item for hit in hits if (item := _shown(hit, packed.items)))
+    if hits and not given:
+        return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
+    return SearchPage(packed.text, given)
+
+
+def places_page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer) -> SearchPage:
+    """Return the places of as many hits as go into so many tokens. None of their lines was seen by who gets it."""
+    from carrel.pack.context import pack
+
+    return SearchPage(pack(hits, Budget(tokens, "tokens"), tokenizer, form="places").text, ())
+
+
+def _shown(hit: Hit, items: Sequence[ContextItem]) -> ContextItem | None:
+    """Return the hit as a pack shows it, by itself: neighbours are one item there."""
+    for item in items:
+        if item.hit.chunk.id == hit.chunk.id and item.elided:
+            return item
+        if item.hit.chunk.path == hit.chunk.path and item.hit.chunk.span.overlaps(hit.chunk.span):
+            return ContextItem(hit, hit.chunk.text)
+    return None

@@ -1,0 +1,49 @@
+"""What the tools of one conversation may show, and how they reach the index of the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, Filter, ParsedQuery
+from carrel.model.types import Lines, Query
+
+T = TypeVar("T")
+
+Refusal = Callable[[str], str | None]
+"""(path) -> why it may not be read, None if it may."""
+
+
+class IndexReader(Protocol):
+    """Runs work on the index as it is now."""
+
+    async def read(self, work: Callable[[SnapshotView, Refusal, CancelToken], T]) -> T:
+        """Run `work` on a thread, with a token that ends it when nobody waits any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What whoever asks left out: globs of paths, and lines."""
+
+    exclude: tuple[str, ...] = ()
+    left_out: tuple[Lines, ...] = ()
+
+    def hides(self, view: SnapshotView, path: str, cancel: CancelToken) -> bool:
+        """Tell whether a glob leaves out an indexed file; the index compares them, as it does for searches."""
+        if not self.exclude:
+            return False
+        chunks = view.file_chunks(path)
+        if not chunks:
+            return True
+        # A search in which nothing but this file's first chunk can be found, through the filter.
+        only = ParsedQuery("x", "x", scores=[(chunks[0].id, 1.0)])
+        allowed = Filter(exclude_globs=self.exclude)
+        [(candidates, _)] = view.find([only], pool=1, floor=0.5, filter=allowed, pinned=None, active_path=None, cancel=cancel)
+        found = any(candidate.path == path for candidate in candidates)
+        return not found
+
+    def hides_lines(self, path: str, first: int, last: int) -> bool:
+        """Tell whether some of these lines were left out."""
+        return Query("", left_out=self.left_out).leaves_out(path, first, last)

@@ -1,0 +1,297 @@
+"""One question -> what is found for it, with the models that may help: a planner before the search, a reranker after it.
+
+Every front end and the library come through `retrieve_assisted`. Without such models it is a search and nothing else, in one
+piece of work for a thread; with them no thread is held while a model is waited for. Whatever a model fails in costs its help
+only: the user's words are searched for, the order stays, and the diagnostics say why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar, cast
+
+from carrel.assist.planner import PLANNER_SECONDS, Plan, Planning
+from carrel.assist.rerank import reordered, rerank, text_for_reranker
+from carrel.model.conversation import Message
+from carrel.model.errors import ProviderError
+from carrel.model.local_index import SnapshotView, is_of_core
+from carrel.model.native import CancelToken
+from carrel.model.ports import ChatModel, Embedder, Reranker
+from carrel.model.types import Query
+from carrel.model_calls.embedding import QUERY_SECONDS
+from carrel.question.follow_up import symbol_meant
+from carrel.question.front import symbol_in_front
+from carrel.question.planner_rules import steps_after_search, steps_at_once
+from carrel.question.prepare import PreparedQuery, prepare
+from carrel.question.question_secrets import Mask, masked, masked_history
+from carrel.search.candidates import CANDIDATES_A_HIT
+from carrel.search.external_vectors import STORE_SECONDS, OutsideVectors, compare_outside
+from carrel.search.merge import find_each, summed
+from carrel.search.retriever import Ranking, definitions_first, read
+from carrel.system.background import directly, run_at_once, run_blocking, run_to_end
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+RERANKER_SECONDS = 5.0
+SHARE = 0.5
+"""Of the time that is left before a deadline, for each model that is waited for: what comes after it must still be done."""
+LEAST_SECONDS = 0.2
+"""A chat model that has less time before the deadline isn't asked: it would only delay the answer."""
+Snapshot = Callable[[], SnapshotView]
+"""Gives the index of that moment: it is taken when a search begins, after whatever was waited for."""
+Finish = Callable[[Ranking, CancelToken], T]
+
+
+_NO_TIME = "The planner {model} was not asked: too little time is left before the deadline."
+
+
+class Run(Protocol):
+    """Has native work done on a thread, with a token that a cancel sets off."""
+
+    def __call__(self, work: Callable[[CancelToken], T], /) -> Awaitable[T]:
+        """Return what the work returns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Assistants:
+    """The models that may help with a question, and how long each is waited for.
+
+    `candidates` are judged by the reranker: as many as it is good for where None. `problem` says why one that was asked for
+    isn't there.
+    """
+
+    planner: ChatModel | None = None
+    reranker: Reranker | None = None
+    planner_seconds: float = PLANNER_SECONDS
+    reranker_seconds: float = RERANKER_SECONDS
+    candidates: int | None = None
+    problem: str | None = None
+    mask: Mask = masked
+    """Masks the secrets of what a remote model is told."""
+
+    @property
+    def any(self) -> bool:
+        """Tell whether there is one."""
+        return self.planner is not None or self.reranker is not None
+
+
+ALONE = Assistants()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query with the conversation before it, oldest turn first."""
+
+    query: Query
+    history: Sequence[Message] = ()
+
+
+async def retrieve_assisted(
+    question: Question,
+    snapshot: Snapshot,
+    embedder: Embedder,
+    assistants: Assistants,
+    run: Run,
+    finish: Finish[T],
+    *,
+    scope: Callable[[Query], Query] = lambda query: query,
+    end: float | None = None,
+    outside: OutsideVectors | None = None,
+) -> T:
+    """Find the candidates of a question and return what `finish` makes of them, on a thread.
+
+    `scope` completes a query on the thread, before it is searched for. `outside` are vectors of the index that are kept
+    elsewhere. `end` is the time of the event loop by which all must be done. Without these, without assistants, and with a
+    model of the core, nothing is waited for. Raises what `scope` and `finish` raise, and `Cancelled`.
+    """
+    work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end, outside)
+    if not assistants.any:
+        [prepared] = await work.prepared(question.query)
+
+        def search(token: CancelToken) -> T:
+            return finish(_told(work.find([prepared], token), assistants.problem), token)
+
+        return await run(search)
+    ranking = await work.assisted()
+    return await run(lambda token: finish(_told(ranking, assistants.problem), token))
+
+
+def retrieve_assisted_blocking(
+    question: Question,
+    snapshot: Snapshot,
+    embedder: Embedder,
+    assistants: Assistants,
+    finish: Finish[T],
+    token: CancelToken,
+    *,
+    scope: Callable[[Query], Query] = lambda query: query,
+    outside: OutsideVectors | None = None,
+) -> T:
+    """Do `retrieve_assisted` from a thread, whether or not it has an event loop: on that thread where nothing is waited for."""
+    at_once = is_of_core(embedder) and not assistants.any and outside is None
+
+    def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:
+        return directly(lambda: work(token)) if at_once else run_to_end(None, lambda: work(token), token)
+
+    whole = retrieve_assisted(question, snapshot, embedder, assistants, cast("Run", run), finish, scope=scope, outside=outside)
+    return run_at_once(whole) if at_once else run_blocking(whole, token)
+
+
+class _Retrieval:
+    """The steps for one question."""
+
+    def __init__(
+        self,
+        question: Question,
+        snapshot: Snapshot,
+        embedder: Embedder,
+        assistants: Assistants,
+        run: Run,
+        scope: Callable[[Query], Query],
+        end: float | None,
+        outside: OutsideVectors | None,
+    ) -> None:
+        self._outside = outside
+        self._question, self._snapshot, self._embedder = question, snapshot, embedder
+        self._assistants, self._run, self._scope, self._end = assistants, run, scope, end
+
+    def find(self, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
+        """Search for texts. Runs on a thread."""
+        return find_each(self._snapshot(), [replace(text, query=self._scope(text.query)) for text in texts], token)
+
+    async def prepared(self, query: Query) -> list[PreparedQuery]:
+        """Have the question's own text embedded, with the name of what it speaks of."""
+        seconds, history = self._left(QUERY_SECONDS), self._question.history
+        symbol = await self._symbol(query)
+        return [await self._compared(await prepare(query, self._embedder, seconds=seconds, history=history, symbol=symbol))]
+
+    async def _symbol(self, query: Query) -> str | None:
+        """Return the name of what is selected in front, where the question is about that and the file may be read."""
+        meant = symbol_meant(query)
+        if meant is None:
+            return None
+        return await self._run(lambda _: symbol_in_front(self._snapshot(), self._scope(query), type_meant=meant == "type"))
+
+    async def _prepared_plan(self, queries: Sequence[Query], meant: Sequence[str | None]) -> list[PreparedQuery]:
+        """Have the texts of a plan embedded, all at once."""
+        seconds = self._left(QUERY_SECONDS)
+        if len(queries) == 1:  # without an event loop nothing can be gathered
+            return [await self._compared(await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0]))]
+        asked = (prepare(query, self._embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True))
+        return await asyncio.gather(*map(self._compared, await asyncio.gather(*asked)))
+
+    async def _compared(self, prepared: PreparedQuery) -> PreparedQuery:
+        """Have the vectors that are kept elsewhere compared, if there are any."""
+        if self._outside is None or not prepared.query.text.strip():
+            return prepared
+        view = self._snapshot()
+        return await compare_outside(prepared, view, self._outside, self._run, seconds=self._left(STORE_SECONDS))
+
+    async def assisted(self) -> Ranking:
+        """Do all that models may help with."""
+        query, reranker = self._question.query, self._assistants.reranker
+        if reranker is not None:  # it must have something to choose from
+            query = query.about(query.text, max(query.limit, self._judged(reranker) // CANDIDATES_A_HIT))
+        planner = self._assistants.planner
+        ranking = await (self._planned(query, planner) if planner is not None else self._searched(query))
+        if reranker is not None and ranking.order.ranked:
+            ranking = await self._reranked(ranking, reranker)
+        return ranking
+
+    async def _searched(self, query: Query) -> Ranking:
+        prepared = await self.prepared(query)
+        return await self._run(lambda token: self.find(prepared, token))
+
+    async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
+        """Search for the user's words while the planner is asked, then for what it says."""
+        asked, history = query.text, self._question.history
+        if self._left(LEAST_SECONDS) < LEAST_SECONDS:
+            return _told(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
+        told, told_history = asked, history
+        if planner.spec.leaves_machine:
+            told, told_history = self._assistants.mask(asked), masked_history(history, self._assistants.mask)
+        planning = Planning(planner, told, told_history, self._left(self._assistants.planner_seconds))
+        try:
+            planning.start(steps_at_once(asked, history))
+            ranking = await self._searched(query)
+            if not planning.began:
+                planning.start(steps_after_search(asked, max(ranking.order.relevances[:1], default=0.0)))
+            if not planning.began:
+                return ranking
+            began = time.perf_counter()
+            plan = await planning.plan()
+            waited = {"plan": _since(began)}
+        finally:
+            planning.stop()
+        stages = summed([ranking.stages, waited])
+        problem = f"{' '.join(plan.problems)} The user's words were searched for." if plan.problems else None
+        if searches := plan.searches(asked):
+            queries = [query.about(search.text, query.limit) for search in searches]
+            prepared = await self._prepared_plan(queries, [search.meant for search in searches])
+            found = await self._run(lambda token: self.find(prepared, token))
+            stages = summed([stages, found.stages])
+            if found.order.ranked:
+                ranking = _planned_ranking(found, plan, query)
+                problem = " ".join(plan.problems) or None
+        return _told(replace(ranking, stages=stages), problem)
+
+    async def _reranked(self, ranking: Ranking, reranker: Reranker) -> Ranking:
+        """Have the best candidates judged; the order stays where that fails."""
+        began = time.perf_counter()
+        many = replace(ranking.query, limit=self._judged(reranker), filters=replace(ranking.query.filters, min_score=None))
+        shown = await self._run(lambda token: read(ranking, many, token))
+        asked = ranking.diagnostics.rewritten or self._question.query.text
+        asked = self._assistants.mask(asked) if reranker.spec.leaves_machine else asked
+        texts = [text_for_reranker(hit) for hit in shown.hits]
+        try:
+            scores = await rerank(asked, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
+        except ProviderError as error:
+            log.warning("The hits were not reranked: %s", type(error).__name__)
+            return _told(ranking, f"{error} The hits stand in the order of the search.")
+        judged = dict(zip(shown.given, scores, strict=True))
+        return replace(
+            ranking,
+            order=definitions_first(
+                reordered(ranking.order, judged, reranker.spec, ranking.query.pinned), ranking.context, ranking.query
+            ),
+            stages=summed([ranking.stages, {"rerank": _since(began)}]),
+            diagnostics=replace(ranking.diagnostics, reranker=reranker.spec.id),
+        )
+
+    def _judged(self, reranker: Reranker) -> int:
+        return max(self._assistants.candidates or reranker.spec.candidates, self._question.query.limit)
+
+    def _left(self, most: float) -> float:
+        """Return how long a model may be waited for."""
+        if self._end is None:
+            return most
+        return min(most, max(SHARE * (self._end - asyncio.get_running_loop().time()), 0.0))
+
+
+def _planned_ranking(found: Ranking, plan: Plan, query: Query) -> Ranking:
+    """Return what was found for a plan as an answer to the query that it was made for."""
+    diagnostics = replace(
+        found.diagnostics,
+        rewritten=None if plan.sub_queries else plan.rewritten,
+        sub_queries=plan.sub_queries,
+        imagined=plan.hypothetical is not None and not plan.sub_queries,
+    )
+    return replace(found, query=replace(found.query, text=query.text), diagnostics=diagnostics)
+
+
+def _told(ranking: Ranking, problem: str | None) -> Ranking:
+    """Add to what a person is told of the answer."""
+    if not problem:
+        return ranking
+    told = " ".join(filter(None, (ranking.diagnostics.problem, problem)))
+    return replace(ranking, diagnostics=replace(ranking.diagnostics, problem=told))
+
+
+def _since(began: float) -> float:
+    return round(1000 * (time.perf_counter() - began), 3)

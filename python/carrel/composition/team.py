@@ -1,0 +1,82 @@
+"""Make the team's cache of vectors that is set, and tell what it is."""
+
+# ruff: noqa: PLC0415 - it is in a folder, at a server or in an object store
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from carrel.extensions.team.team_cache import SealedValues, TeamCache, TeamStatus
+from carrel.extensions.team.team_ledger import TeamLedger
+from carrel.extensions.team.team_seal import TeamSeal
+from carrel.model.errors import CarrelError, ProviderError
+
+if TYPE_CHECKING:
+    from carrel.extensions.team.object_values import ObjectValues
+    from carrel.model.outbound import Destination, Outbound
+    from carrel.settings.team_settings import TeamSettings
+
+__all__ = ["TeamCache", "TeamStatus", "make_team_cache", "team_destination"]
+
+TEAM_LEDGER = "team.sqlite"
+PROVIDER = "team"
+
+
+def make_team_cache(settings: TeamSettings, outbound: Outbound, ledger: Path) -> TeamCache | None:
+    """Return the team's cache; None where none is set. Opens nothing and asks nobody. Raises `InvalidInput`."""
+    if not settings.used:
+        return None
+    from carrel.extensions.team.folder_values import FolderValues
+    from carrel.extensions.team.qdrant_values import QdrantValues
+
+    if settings.folder:
+        place = Path(settings.folder).expanduser() / settings.collection
+        name = str(place)
+        values: SealedValues = FolderValues(place)
+    elif settings.is_object_store:
+        objects = _objects(settings, outbound)
+        name = f"{settings.collection} in {settings.url.rstrip('/')} at {objects.destinations[0].host}"
+        values = objects
+    else:
+        name = f"{settings.collection} in Qdrant at {urlsplit(settings.url).netloc}"
+        values = QdrantValues(outbound, settings.url, settings.collection, settings.key)
+    return TeamCache(name, values, lambda: find_seal(settings, outbound), TeamLedger(ledger))
+
+
+def problem_of(settings: TeamSettings, outbound: Outbound) -> str:
+    """Say what is missing for a team's cache that is set; "" for nothing. Reads the keyring and asks nobody."""
+    try:
+        if destination := team_destination(settings, outbound):
+            outbound.permissions.check(destination)
+        find_seal(settings, outbound)
+    except CarrelError as error:
+        return str(error)
+    return ""
+
+
+def find_seal(settings: TeamSettings, outbound: Outbound) -> TeamSeal:
+    """Return what the team's secret makes. Raises `CarrelError` where it is missing or can't be used. Runs on a thread."""
+    secret = outbound.keys.find(PROVIDER, settings.secret)
+    if secret is None:
+        raise ProviderError("There is no team secret", "Enter it with `carrel models key team`, or set `CARREL_TEAM_SECRET`.")
+    return TeamSeal(secret)
+
+
+def team_destination(settings: TeamSettings, outbound: Outbound) -> Destination | None:
+    """Return which host sealed vectors are sent to; None for none, and for a folder."""
+    if not settings.url:
+        return None
+    if settings.is_object_store:
+        return _objects(settings, outbound).destinations[0]
+    from carrel.extensions.team.qdrant_values import QdrantValues
+
+    return QdrantValues(outbound, settings.url, settings.collection).destinations[0]
+
+
+def _objects(settings: TeamSettings, outbound: Outbound) -> ObjectValues:
+    from carrel.extensions.team.object_values import ObjectValues
+
+    return ObjectValues(
+        outbound, settings.url, settings.collection, endpoint=settings.endpoint, region=settings.region, key=settings.key
+    )

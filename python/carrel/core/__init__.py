@@ -1,1 +1,0 @@
-"""Values, ports and errors that every layer shares; the only part of Carrel that knows the Rust module."""

@@ -1,1 +1,0 @@
-"""Use cases over plain data; knows only `core`."""

@@ -1,0 +1,1 @@
+"""Optional parts behind ports. `composition` alone makes them."""

@@ -1,0 +1,238 @@
+"""Carrel's ports as the plain objects that an agent takes (`protocols`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from carrel.extensions.rag.documents import Document, described, finite
+from carrel.extensions.rag.prompt import history_pairs
+from carrel.extensions.rag.protocols import ChatHistory
+from carrel.model.conversation import Message
+from carrel.model.errors import InvalidInput
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken
+from carrel.model.ports import ChatModel, Embedder, Sampling, Scalar, Source, Tokenizer, Unavailable, VectorStore, Where
+from carrel.model.types import Chunk, Filters, Query
+from carrel.model.vectors import Vectors, WrongVectors
+from carrel.model_calls.chat_model import complete
+from carrel.model_calls.embedding import embed_queries, run_with
+from carrel.pack.formats import source_of
+from carrel.search.candidates import CANDIDATES_A_HIT, MINIMUM_POOL, native_filter
+from carrel.search.retriever import to_chunk
+from carrel.search.workspace_source import WorkspaceSource
+from carrel.system.background import iterate_blocking, run_blocking
+
+log = logging.getLogger(__name__)
+
+FoundPair = tuple[Document, float]
+
+
+class PlainEmbedder:
+    """An `Embedder` port as an agent's embedder. Its vectors have length one or zero, whatever is asked for."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def embed(self, texts: Sequence[str], normalize_embeddings: bool = True) -> list[list[float]]:  # noqa: ARG002 - they are
+        """Return the vector of each text, as a question's. Raises `ProviderError`."""
+        asked = list(dict.fromkeys(texts))
+        found = run_with(self._embedder, embed_queries(self._embedder, asked))
+        dim = self._embedder.spec.dim
+        return [list(Vectors(found[text], dim).floats(0)) for text in texts]
+
+
+class PlainChatModel:
+    """A `ChatModel` port as an agent's model, with its window and its tokenizer."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def max_seq_length(self) -> int:
+        """Tokens of prompt and answer together."""
+        return self._model.spec.window
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The model's own, where it is known."""
+        return self._model.spec.tokenizer
+
+    def ask(
+        self,
+        *,
+        system_prompt: str,
+        user_prompt: str,
+        temperature: float = 0.3,
+        max_new_tokens: int | None = None,
+        stream: bool = False,
+        chat_history: ChatHistory | None = None,
+        stop: Sequence[str] = (),
+    ) -> str | Iterator[str]:
+        """Return the answer, or with `stream` an iterator of its pieces. Raises `ProviderError`."""
+        said = [Message(_role(role), text) for role, text in history_pairs(chat_history)]
+        system = [Message("system", system_prompt)] if system_prompt else []
+        messages = [*system, *said, Message("user", user_prompt)]
+        most = self._model.spec.max_output
+        if max_new_tokens is not None and most is not None:
+            most = min(max_new_tokens, most)
+        options = Sampling(temperature, max_new_tokens if most is None else most, tuple(stop))
+        if stream:
+            return iterate_blocking(self._pieces(messages, options))
+        return run_blocking(complete(self._model, messages, options=options)).text
+
+    async def _pieces(self, messages: Sequence[Message], options: Sampling) -> AsyncIterator[str]:
+        async for delta in self._model.stream(messages, (), options):
+            if delta.text:
+                yield delta.text
+
+
+class PlainVectorStore:
+    """A `VectorStore` port as an agent's store. The port keeps no texts: `documents` has them, by the ids of their records.
+
+    A filter's values are compared with the records' payload, of several values one must be equal; scores are cosines.
+    """
+
+    def __init__(self, store: VectorStore, documents: Mapping[str, Any]) -> None:
+        self._store, self._documents = store, documents
+
+    def similarity_search(
+        self,
+        query_embedding: Sequence[float],
+        top_k: int,
+        metadata_filter: Mapping[str, Any] | None = None,
+        similarity_threshold: float | None = None,
+    ) -> list[tuple[Any, float]]:
+        """Return the documents with the nearest vectors. Raises `InvalidInput` for a vector of another dimension."""
+        where = Where({key: _values(key, value) for key, value in metadata_filter.items()}) if metadata_filter else None
+        vector = _packed(query_embedding, self._store.dim)
+        found = run_blocking(_search(self._store, vector, top_k, where, similarity_threshold))
+        if missing := [chunk_id for chunk_id, _ in found if chunk_id not in self._documents]:
+            log.warning("%d of %d vectors that were found have no document", len(missing), len(found))
+        return [(self._documents[chunk_id], score) for chunk_id, score in found if chunk_id in self._documents]
+
+
+class PlainSource:
+    """A `Source` port as an agent's store: it is asked by the question's text, and the agent needs no embedder.
+
+    A filter is `Filters.metadata`; scores and thresholds are relevance, from 0 to 1.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def text_search(
+        self,
+        query: str,
+        top_k: int,
+        metadata_filter: Mapping[str, Any] | None = None,
+        similarity_threshold: float | None = None,
+    ) -> list[FoundPair]:
+        """Return the chunks for a question as they stand now; those that can't be read any more are left out."""
+        return run_blocking(self._search(Query(query, top_k, filters_of(metadata_filter)), top_k, similarity_threshold))
+
+    async def _search(self, query: Query, top_k: int, threshold: float | None) -> list[FoundPair]:
+        offered = await self._source.candidates(query, top_k)
+        offered = [candidate for candidate in offered if threshold is None or candidate.relevance >= threshold]
+        chunks = await self._source.read([candidate.ref for candidate in offered])
+        return [
+            (document_of(chunk), candidate.relevance)
+            for candidate, chunk in zip(offered, chunks, strict=True)
+            if not isinstance(chunk, Unavailable)
+        ]
+
+
+class PlainLocalIndex(PlainSource):
+    """A local index as an agent's store: by the question's text as `search` finds it, or by vectors of its own model alone.
+
+    By vectors, scores and thresholds are cosines; the least one is the model's floor, unless a threshold is given.
+    """
+
+    def __init__(self, view: Callable[[], SnapshotView], embedder: Embedder) -> None:
+        super().__init__(WorkspaceSource(view, embedder))
+        self._view, self._spec = view, embedder.spec
+
+    def similarity_search(
+        self,
+        query_embedding: Sequence[float],
+        top_k: int,
+        metadata_filter: Mapping[str, Any] | None = None,
+        similarity_threshold: float | None = None,
+    ) -> list[FoundPair]:
+        """Return the chunks with the nearest vectors as they stand now, without those that overlap a better one."""
+        view, cancel = self._view(), CancelToken()
+        floor = self._spec.floor if similarity_threshold is None else similarity_threshold
+        pool = max(CANDIDATES_A_HIT * top_k, MINIMUM_POOL)
+        wanted = native_filter(filters_of(metadata_filter))
+        found = view.dense(_packed(query_embedding, self._spec.dim), pool, floor, wanted, cancel)
+        read = view.read_best([scored.doc for scored in found], top_k, [], cancel)
+        return [
+            (document_of(to_chunk(current)), scored.score)
+            for scored, current in zip(found, read, strict=False)  # as far as was read
+            if not isinstance(current, str)
+        ]
+
+
+def document_of(chunk: Chunk) -> Document:
+    """Return a chunk as a document. Its metadata are what is known of it; `source` is what a model cites."""
+    known = {
+        "source": source_of(chunk),
+        "path": chunk.path,
+        "start_line": chunk.span.start_line,
+        "end_line": chunk.span.end_line,
+        "language": chunk.language,
+        "kind": chunk.kind,
+        "symbol": chunk.symbol,
+        "container": chunk.container,
+    }
+    return Document(chunk.text, {name: value for name, value in known.items() if value != ""})
+
+
+def filters_of(metadata_filter: object) -> Filters:
+    """Return a filter as Carrel's index compares it: numbers and booleans are written as it writes them."""
+    if metadata_filter is None:
+        return Filters()
+    if not isinstance(metadata_filter, Mapping):
+        raise InvalidInput(
+            "metadata_filter", f"is {described(metadata_filter)}", 'Give a dictionary, such as {"kind": "method"}.'
+        )
+    return Filters(metadata={str(key): [_written(v) for v in _values(key, value)] for key, value in metadata_filter.items()})
+
+
+def _values(key: object, value: object) -> tuple[Scalar, ...]:
+    values = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
+    if not all(isinstance(value, str | int | float) for value in values):
+        raise InvalidInput("metadata_filter", f"{key!r} is {described(value)}", "Give a text, a number or several.")
+    return values
+
+
+def _written(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _packed(vector: Sequence[float], dim: int) -> bytes:
+    """Return a vector as ports take it: of length one, or zero."""
+    values = [finite(value) for value in vector]
+    if any(value is None for value in values):
+        raise InvalidInput("query_embedding", "has a value that is not a finite number")
+    try:
+        return Vectors.unit([[value for value in values if value is not None]], dim).data
+    except WrongVectors as error:
+        raise InvalidInput(
+            "query_embedding", f"is {error}", "Embed the question by the model that the store's vectors are of."
+        ) from None
+
+
+async def _search(
+    store: VectorStore, vector: bytes, top_k: int, where: Where | None, threshold: float | None
+) -> Sequence[tuple[str, float]]:
+    return await store.search(vector, top_k, where, threshold)
+
+
+def _role(role: str) -> Any:
+    if role not in ("system", "user", "assistant"):
+        raise InvalidInput("chat_history", f"the role {role!r} is unknown", "Use system, user or assistant.")
+    return role

@@ -1,0 +1,1 @@
+"""Stores of vectors behind the port `VectorStore`."""

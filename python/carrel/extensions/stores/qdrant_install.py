@@ -1,0 +1,222 @@
+"""Install Qdrant's program from its releases: the archive for this platform, checked against the digest published with it.
+
+Nothing is downloaded unless the caller had a person agree to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from carrel.extensions.stores.qdrant_process import program_name
+from carrel.model.errors import ProviderError, StoreError
+from carrel.model.outbound import is_loopback
+
+VERSION = "1.18.2"
+"""The release that is installed: the one that the tests ran with."""
+RELEASES = "https://api.github.com/repos/qdrant/qdrant/releases"
+ARCHIVES: Mapping[tuple[str, str], str] = {
+    ("darwin", "arm64"): "qdrant-aarch64-apple-darwin.tar.gz",
+    ("darwin", "x64"): "qdrant-x86_64-apple-darwin.tar.gz",
+    ("linux", "arm64"): "qdrant-aarch64-unknown-linux-musl.tar.gz",
+    ("linux", "x64"): "qdrant-x86_64-unknown-linux-gnu.tar.gz",
+    ("win32", "x64"): "qdrant-x86_64-pc-windows-msvc.zip",
+}
+MOST_BYTES = 500_000_000
+"""The longest archive, and the longest program in one, that is written to disk."""
+_REDIRECTS = 5
+_MACHINES = {"amd64": "x64", "x86_64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+Progress = Callable[[int, int], None]
+"""Told of the bytes that came, and of all (0 where that isn't known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What would be downloaded, for a person to decide on. `digest` is SHA-256 in hexadecimal digits."""
+
+    url: str
+    digest: str
+    bytes: int
+    version: str = VERSION
+
+
+def archive_name(system: str = sys.platform, machine: str = "") -> str:
+    """Return the name of the archive for a platform. Raises `ProviderError` where there is none."""
+    kind = _MACHINES.get((machine or platform.machine()).lower(), "")
+    name = ARCHIVES.get((system, kind))
+    if name is None:
+        raise ProviderError(
+            f"Qdrant publishes no program for {system} on {machine or platform.machine()}",
+            "Install it yourself and name it in `qdrantProgram`, or set the URL of a server.",
+        )
+    return name
+
+
+async def find(
+    name: str,
+    *,
+    digest: str | None = None,
+    releases: str = RELEASES,
+    proxy: str = "",
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Download:
+    """Ask the releases for the archive. `digest` stands in for the published one. Raises `ProviderError`."""
+    async with _client(proxy, transport) as client:
+        answer = await _get(client, f"{releases}/tags/v{VERSION}", _origin(releases))
+        try:
+            assets = (await _body(answer)).json()["assets"]
+            asset: dict[str, Any] = next(asset for asset in assets if asset["name"] == name)
+            url, size = str(asset["browser_download_url"]), int(asset.get("size") or 0)
+            published = str(asset.get("digest") or "")
+        except (ValueError, KeyError, TypeError, StopIteration):
+            raise ProviderError(f"The release {VERSION} of Qdrant has no archive {name}", "Install Qdrant yourself.") from None
+    known = digest or (published.removeprefix("sha256:") if published.startswith("sha256:") else "")
+    if len(known) != 64:
+        raise ProviderError(f"No digest is published for {name}", "Give its SHA-256 yourself, or install Qdrant yourself.")
+    _check_origin(url, _origin(releases))
+    return Download(url, known.lower(), size)
+
+
+async def install(
+    download: Download,
+    folder: Path,
+    *,
+    proxy: str = "",
+    progress: Progress = lambda _done, _total: None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Path:
+    """Download, check and unpack the program into `folder`; return its path. What was there stays until the new one is whole.
+
+    Raises `ProviderError` for what the network or the archive does, `StoreError` for the disk.
+    """
+    target = folder / "bin" / program_name()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".qdrant-", dir=folder) as scratch:
+            archive = Path(scratch) / "archive"
+            async with _client(proxy, transport) as client:
+                await _fetch(client, download, archive, progress)
+            unpacked = Path(scratch) / "program"
+            _unpack(archive, unpacked, zipped=urlsplit(download.url).path.endswith(".zip"))
+            unpacked.chmod(0o755)
+            unpacked.replace(target)
+    except OSError as error:
+        raise StoreError(
+            f"Qdrant can't be written to {target} ({error.strerror})", "Free some space, or make it writable."
+        ) from None
+    return target
+
+
+def _client(proxy: str, transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
+    return httpx.AsyncClient(proxy=proxy or None, transport=transport, timeout=httpx.Timeout(60, connect=10))
+
+
+async def _fetch(client: httpx.AsyncClient, download: Download, target: Path, progress: Progress) -> None:
+    response = await _get(client, download.url, _origin(download.url))
+    digest, done = hashlib.sha256(), 0
+    total = int(response.headers.get("content-length", "0")) or download.bytes
+    try:
+        with target.open("wb") as file:
+            async for piece in response.aiter_bytes():
+                done += len(piece)
+                if done > MOST_BYTES:
+                    raise ProviderError(f"The archive is larger than {MOST_BYTES // 1_000_000} MB; nothing was installed.")
+                digest.update(piece)
+                file.write(piece)
+                progress(done, total)
+    except httpx.HTTPError as error:
+        raise ProviderError(f"The download was cut ({type(error).__name__}); nothing was installed.", retryable=True) from None
+    finally:
+        await response.aclose()
+    if digest.hexdigest() != download.digest:
+        raise ProviderError(
+            f"The archive has the SHA-256 {digest.hexdigest()}, not {download.digest}; nothing was installed",
+            "Try again later; if it stays so, somebody changed it on the way.",
+        )
+
+
+async def _get(client: httpx.AsyncClient, url: str, origin: str) -> httpx.Response:
+    """Ask for a URL, following redirects to encrypted places only; no key is ever sent."""
+    for _ in range(_REDIRECTS):
+        _check_origin(url, origin)
+        try:
+            response = await client.send(client.build_request("GET", url), stream=True)
+        except httpx.HTTPError as error:
+            host = urlsplit(url).hostname
+            raise ProviderError(
+                f"{host} can't be reached ({type(error).__name__})", "Check the network.", retryable=True
+            ) from None
+        if not response.has_redirect_location:
+            break
+        url = urljoin(url, response.headers["location"])
+        await response.aclose()
+    else:
+        raise ProviderError("The download was sent from place to place without an end; nothing was installed.")
+    if not response.is_success:
+        await response.aclose()
+        raise ProviderError(f"{urlsplit(url).hostname} answered {response.status_code}", "Try again later.", retryable=True)
+    return response
+
+
+async def _body(response: httpx.Response) -> httpx.Response:
+    try:
+        await response.aread()
+    except httpx.HTTPError as error:
+        raise ProviderError(f"The answer was cut ({type(error).__name__})", retryable=True) from None
+    return response
+
+
+def _origin(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _check_origin(url: str, origin: str) -> None:
+    """Refuse a place that isn't encrypted, unless it is where a stand-in on this machine was asked."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.netloc) and is_loopback(origin)):
+        return
+    raise ProviderError(f"The download leads to {parts.scheme}://{parts.hostname}, which isn't encrypted; nothing was installed.")
+
+
+def _unpack(archive: Path, target: Path, *, zipped: bool) -> None:
+    """Write the program that the archive holds to `target`; nothing else of it is looked at."""
+    wanted = {"qdrant", "qdrant.exe"}
+    try:
+        if zipped:
+            with zipfile.ZipFile(archive) as opened:
+                member = next(
+                    (item for item in opened.infolist() if Path(item.filename).name in wanted and not item.is_dir()), None
+                )
+                if member is not None:
+                    with opened.open(member) as source:
+                        _copy(source, target)
+                    return
+        else:
+            with tarfile.open(archive, "r:gz") as opened_tar:
+                for item in opened_tar:
+                    source_or_none = opened_tar.extractfile(item) if item.isfile() and Path(item.name).name in wanted else None
+                    if source_or_none is not None:
+                        _copy(source_or_none, target)
+                        return
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise ProviderError(f"The archive can't be read ({type(error).__name__}); nothing was installed.") from None
+    raise ProviderError("The archive holds no program `qdrant`; nothing was installed.")
+
+
+def _copy(source: IO[bytes], target: Path) -> None:
+    with target.open("wb") as file:
+        while piece := source.read(1 << 20):
+            if file.tell() + len(piece) > MOST_BYTES:
+                raise ProviderError(f"The program is larger than {MOST_BYTES // 1_000_000} MB; nothing was installed.")
+            file.write(piece)

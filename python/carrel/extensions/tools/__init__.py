@@ -1,0 +1,1 @@
+"""Tools of others: what a person approved of them, and runs of them."""

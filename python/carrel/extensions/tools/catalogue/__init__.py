@@ -1,0 +1,1 @@
+"""Descriptions of tools: read, checked, searched and exported."""

@@ -1,0 +1,121 @@
+"""Read tools from plain data: a person's own file, the answer of an MCP server, an OpenAPI document.
+
+What can't be used is left out and said; one bad tool costs no other. Everything read is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from carrel.extensions.tools.catalogue.runs_anything import runs_anything
+from carrel.extensions.tools.catalogue.schema_check import schema_flaw
+from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
+from carrel.model.structs import whole_characters
+
+MOST_TOOLS = 5_000
+"""Of one source."""
+MOST_CHARACTERS = 4_000_000
+"""Of all texts and schemas of one source."""
+_LONGEST_NAME = 128
+_LONGEST_DESCRIPTION = 10_000
+_LONGEST_SCHEMA = 100_000
+_MOST_TAGS = 20
+_MOST_EXAMPLES = 10
+_LONGEST_EXAMPLE = 500
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
+
+
+def from_file(raw: object, source: str) -> tuple[list[CatalogueTool], list[str]]:
+    """Read the tools of a file (`{"tools": [...]}`); return them with what is wrong with the others."""
+    rows = raw.get("tools") if isinstance(raw, Mapping) else None
+    if not isinstance(rows, list):
+        return [], [f"{source}: must hold a list `tools`"]
+    return _each(rows, source, _own_risk)
+
+
+def from_mcp(rows: Sequence[Any], source: str) -> tuple[list[CatalogueTool], list[str]]:
+    """Read the tools of an MCP server's `tools/list`; its annotations raise the risk, and never make it safe."""
+    return _each(rows, source, _annotated_risk)
+
+
+def _own_risk(row: Mapping[str, Any]) -> Risk:
+    risk = row.get("risk", "dangerous")
+    return risk if risk in RISKS else "dangerous"
+
+
+def _annotated_risk(row: Mapping[str, Any]) -> Risk:
+    """Return the risk by what a server says of its tool: a stranger's word, so that reading alone counts as moderate."""
+    said = row.get("annotations")
+    said = said if isinstance(said, Mapping) else {}
+    return "moderate" if said.get("readOnlyHint") is True or said.get("destructiveHint") is False else "dangerous"
+
+
+def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[CatalogueTool], list[str]]:
+    tools: dict[str, CatalogueTool] = {}
+    problems: list[str] = []
+    left = MOST_CHARACTERS
+    for number, row in enumerate(rows[:MOST_TOOLS]):
+        name = row.get("name") if isinstance(row, Mapping) else None
+        if not isinstance(row, Mapping) or not isinstance(name, str) or not usable_name(name):
+            problems.append(f"{source}: tool {number} has no name that can be used")
+            continue
+        schema = row.get("inputSchema", row.get("schema", {"type": "object"}))
+        output = row.get("outputSchema", row.get("output_schema"))
+        if problem := schema_problem(schema) or (schema_problem(output) if output is not None else ""):
+            problems.append(f"{source}.{name}: {problem}")
+            continue
+        if name in tools:
+            problems.append(f"{source}.{name}: is there twice; the first one counts")
+            continue
+        tool = CatalogueTool(
+            source=source,
+            name=name,
+            description=_text(row.get("description"), _LONGEST_DESCRIPTION),
+            tags=_texts(row.get("tags"), _MOST_TAGS, 60),
+            risk=risk_of(row),
+            schema=schema,
+            output_schema=output,
+            examples=_texts(row.get("examples"), _MOST_EXAMPLES, _LONGEST_EXAMPLE),
+        )
+        if runs_anything(tool):
+            tool = replace(tool, risk="dangerous")
+        left -= sum(map(len, (tool.description, *tool.examples, canonical(schema), canonical(output))))
+        if left < 0:
+            problems.append(f"{source}: its tools say more than {MOST_CHARACTERS:,} characters; the first {len(tools):,} count")
+            break
+        tools[name] = tool
+    if len(rows) > MOST_TOOLS:
+        problems.append(f"{source}: has {len(rows):,} tools; the first {MOST_TOOLS:,} count")
+    return list(tools.values()), problems
+
+
+def usable_name(name: str) -> bool:
+    """Tell whether a tool may have this name: it is shown to persons and models as it is."""
+    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+
+
+def schema_problem(schema: object) -> str:
+    """Say why a JSON schema can't be used; empty where it can."""
+    if not isinstance(schema, Mapping):
+        return "its schema must be an object"
+    try:
+        if len(canonical(schema)) > _LONGEST_SCHEMA:
+            return f"its schema is longer than {_LONGEST_SCHEMA:,} characters"
+        if schema.get("type", "object") != "object":
+            return "its schema must describe an object"
+        flaw = schema_flaw(schema)
+    except (RecursionError, ValueError, TypeError):
+        return "its schema can't be read"
+    return f"its schema is not a JSON schema: {flaw[:120]}" if flaw else ""
+
+
+def _text(value: object, most: int) -> str:
+    return whole_characters(value)[:most].replace("\0", " ") if isinstance(value, str) else ""
+
+
+def _texts(value: object, most: int, longest: int) -> tuple[str, ...]:
+    items = value if isinstance(value, list | tuple) else ()
+    return tuple(_text(item, longest) if isinstance(item, str) else canonical(item)[:longest] for item in items[:most])

@@ -1,0 +1,187 @@
+"""The form of a pipeline: JSON to values, and the references in it.
+
+`{"steps": [{"tool", "args", "input", "output"}], "expected_output", "risk_level"}`. `{{step_N.output}}` stands for what step N,
+counted from 0, gave, and `{{input_data}}` for what the pipeline was given. References count only in what the plan itself says:
+whatever is put in their place is never looked through again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
+
+MOST_STEPS = 20
+LONGEST_PIPELINE = 100_000
+LONGEST_INPUT = 1_000_000
+_DEEPEST = 30
+_REFERENCE = re.compile(r"\{\{\s*(?:step_([0-9]{1,4})\.output|(input_data))\s*\}\}")
+INPUT = -1
+"""Stands for `{{input_data}}` where a reference is a step's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a pipeline; `step` is None where it is wrong with the whole."""
+
+    step: int | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.step is None else f"step {self.step}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call. `input` None means the output of the step before; `output` says in words what is expected."""
+
+    tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    input: str | None = None
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A plan. `risk_level` is what its author says of it, which can only raise its risk."""
+
+    steps: tuple[Step, ...]
+    expected_output: str = ""
+    risk_level: Risk = "safe"
+
+
+def parse(given: object) -> tuple[Pipeline | None, list[Problem]]:
+    """Read a pipeline, as JSON or as the data that it stands for; None with the problems where it can't be read."""
+    read = _read(given)
+    if isinstance(read, Problem):
+        return None, [read]
+    given = read
+    problems = [Problem(None, f"{key}: there is no such field") for key in given if key not in _FIELDS]
+    rows = given.get("steps")
+    if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
+        return None, [*problems, Problem(None, "steps: must be a list with at least one step")]
+    if len(rows) > MOST_STEPS:
+        return None, [*problems, Problem(None, f"steps: there are {len(rows)}, and {MOST_STEPS} are allowed at most")]
+    risk = given.get("risk_level", "safe")
+    if risk not in RISKS:
+        problems.append(Problem(None, f"risk_level: must be one of {', '.join(RISKS)}"))
+    expected = given.get("expected_output") or ""
+    if not isinstance(expected, str):
+        problems.append(Problem(None, "expected_output: must be a string"))
+    steps = [_step(number, row, problems) for number, row in enumerate(rows)]
+    if problems:
+        return None, problems
+    return Pipeline(tuple(step for step in steps if step), str(expected), risk), []
+
+
+def _read(given: object) -> Mapping[str, Any] | Problem:
+    if isinstance(given, str):
+        if len(given) > LONGEST_PIPELINE:
+            return Problem(None, f"the pipeline is longer than {LONGEST_PIPELINE:,} characters")
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            return Problem(None, f"the pipeline is not valid JSON: {str(error)[:200]}")
+    if not isinstance(given, Mapping):
+        return Problem(None, "the pipeline must be an object with `steps`")
+    if _depth(given) > _DEEPEST or len(canonical(given)) > LONGEST_PIPELINE:
+        return Problem(None, f"the pipeline is nested too deep, or longer than {LONGEST_PIPELINE:,} characters")
+    return given
+
+
+_FIELDS = frozenset({"steps", "expected_output", "risk_level"})
+_STEP_FIELDS = frozenset({"tool", "args", "input", "output"})
+
+
+def _step(number: int, row: object, problems: list[Problem]) -> Step | None:
+    def wrong(message: str) -> None:
+        problems.append(Problem(number, message))
+
+    if not isinstance(row, Mapping):
+        wrong("must be an object")
+        return None
+    for key in row:
+        if key not in _STEP_FIELDS:
+            wrong(f"{key}: there is no such field; there are {', '.join(sorted(_STEP_FIELDS))}")
+    tool, args, given, output = row.get("tool"), row.get("args"), row.get("input"), row.get("output")
+    if not isinstance(tool, str) or not tool.strip():
+        wrong("tool: must be the name of a tool")
+        tool = ""
+    if args is not None and not isinstance(args, Mapping):
+        wrong("args: must be an object")
+        args = None
+    if given is not None and not isinstance(given, str):
+        wrong("input: must be a string")
+        given = None
+    if output is not None and not isinstance(output, str):
+        wrong("output: must be a string")
+        output = None
+    return Step(tool.strip(), dict(args or {}), given, output or "")
+
+
+def _depth(value: object) -> int:
+    """Return how deep data is nested, without recursion: it is a stranger's."""
+    deepest, left = 0, [(value, 1)]
+    while left:
+        node, depth = left.pop()
+        deepest = max(deepest, depth)
+        if depth > _DEEPEST:
+            break
+        inner = node.values() if isinstance(node, Mapping) else node if isinstance(node, list | tuple) else ()
+        left += [(item, depth + 1) for item in inner]
+    return deepest
+
+
+# --- references
+
+
+def references(value: object) -> Iterator[int]:
+    """Give the number of each step that a value refers to, and `INPUT` for the pipeline's input."""
+    if isinstance(value, str):
+        for match in _REFERENCE.finditer(value):
+            yield INPUT if match[2] else int(match[1])
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from references(item)
+
+
+def only_reference(value: object) -> int | None:
+    """Return the step that a value refers to where it is nothing but that reference."""
+    match = _REFERENCE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return None if match is None else INPUT if match[2] else int(match[1])
+
+
+def filled_length(value: Any, text_of: Callable[[int], str]) -> int:
+    """Return how many characters `filled` would give, without making them."""
+    if isinstance(value, str):
+        given = sum(len(text_of(INPUT if match[2] else int(match[1]))) for match in _REFERENCE.finditer(value))
+        return len(value) + given
+    if isinstance(value, Mapping):
+        return sum(filled_length(item, text_of) for item in value.values())
+    return sum(filled_length(item, text_of) for item in value) if isinstance(value, list | tuple) else 0
+
+
+def filled(value: Any, text_of: Callable[[int], str]) -> Any:
+    """Return a value with its references replaced, in one pass: what comes in is never read for references."""
+    if isinstance(value, str):
+        return _REFERENCE.sub(lambda match: text_of(INPUT if match[2] else int(match[1])), value)
+    if isinstance(value, Mapping):
+        return {key: filled(item, text_of) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [filled(item, text_of) for item in value]
+    return value
+
+
+def decision_hash(pipeline: Pipeline, input_data: str, tools: Sequence[CatalogueTool]) -> str:
+    """Name exactly this run: the plan, what it is given, and what its tools say of themselves."""
+    plan = [[step.tool, step.args, step.input, step.output] for step in pipeline.steps]
+    told = [plan, pipeline.expected_output, pipeline.risk_level, input_data, [tool.fingerprint for tool in tools]]
+    return hashlib.sha256(canonical(told).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,344 @@
+"""The tool catalogue of a process: sources as the settings name them, what the person approved, and the search over all of it.
+
+A tool of an MCP server is used only as the person saw it. Its text is kept when they approve it; another text, another schema or
+another program behind the same name make it "changed", and it is shown again before it is used.
+"""
+
+# ruff: noqa: PLC0415 - the catalogue is imported by who asks for tools
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from carrel.extensions.tools.catalogue.clashes import problems_of, resolve
+from carrel.extensions.tools.catalogue.files import from_file, from_mcp
+from carrel.extensions.tools.catalogue.openapi import from_openapi
+from carrel.extensions.tools.catalogue.runs_anything import runs_anything
+from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
+from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical, higher
+from carrel.model.errors import CarrelError, InvalidInput, ProviderError
+from carrel.model.remote import Confirm, Confirmation
+from carrel.pack.appearance import visible
+from carrel.settings.tool_settings import OpenApiSettings, ToolServer, ToolSettings
+
+if TYPE_CHECKING:
+    from carrel.model.local_index import CoreEmbedder, IndexStore
+
+ToolState = Literal["builtIn", "approved", "new", "changed"]
+
+
+class Connection(Protocol):
+    """An MCP server that is connected."""
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return its tools in the protocol's own names."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a tool; gives `text`, `value` and `is_error`."""
+
+    async def list_resources(self) -> list[dict[str, Any]]:
+        """Return its resources in the protocol's own names."""
+
+    async def read_resource(self, uri: str) -> str:
+        """Return the text of a resource; empty where it has none."""
+
+
+class HttpOperations(Protocol):
+    """The operations of an HTTP service."""
+
+    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> Any:
+        """Ask an operation; gives `text`, `value` and `is_error`."""
+
+
+class KeepsTools(Protocol):
+    """Where tools are kept: `store.tool_store` has the one."""
+
+    def kept(self) -> KeptTools:
+        """Return what is kept; the same object as long as nothing changes."""
+
+    def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now; what another origin stood behind is approved no more. Raises `StoreError`."""
+
+    def remove(self, name: str) -> None:
+        """Forget a source, and what was approved of it."""
+
+    def approve(self, tools: Iterable[CatalogueTool], rated: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Keep that the person approved these tools as they are; `rated` makes anew on what the risks rest that they named."""
+
+
+Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
+OpenService = Callable[[str, OpenApiSettings], HttpOperations]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTool:
+    """A tool, whether the person approved it as it is, and what they approved before where it changed."""
+
+    tool: CatalogueTool
+    state: ToolState
+    before: CatalogueTool | None = None
+    note: str = ""
+    """Where its risk isn't the one that the person named, and why."""
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether a model may be told of it, and a pipeline use it."""
+        return self.state in ("builtIn", "approved")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueState:
+    """All tools of one moment, and what a person may want to mend."""
+
+    tools: tuple[StatedTool, ...]
+    problems: tuple[str, ...]
+
+
+class ToolCatalogue:
+    """Tools by the settings of each call. Used on the event loop; `search` on any thread."""
+
+    def __init__(
+        self,
+        store: KeepsTools,
+        connect: Connect,
+        read_document: Callable[[Path], Any],
+        new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],
+        open_service: OpenService,
+    ) -> None:
+        """Take where tools are kept, and how servers are connected, files read, indexes made and HTTP services asked."""
+        self.store = store
+        self.connect = connect
+        self.open_service = open_service
+        self._read_document = read_document
+        self._new_index = new_index
+        self._lock = threading.Lock()
+        self._indexed: tuple[tuple[CatalogueTool, ...], ToolIndex] | None = None
+        self._stated: tuple[KeptTools, ToolSettings, tuple[CatalogueTool, ...], CatalogueState] | None = None
+
+    # --- what there is
+
+    def state(self, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> CatalogueState:
+        """Return all tools of the sources that are set, as they were last read; asks no server."""
+        kept, own = self.store.kept(), tuple(built_in)
+        if self._stated and self._stated[0] is kept and self._stated[1:3] == (settings, own):
+            return self._stated[3]
+        stated = [StatedTool(tool, "builtIn") for tool in own]
+        problems: list[str] = []
+        for name in settings.sources:
+            held = kept.sources.get(name)
+            if held is None:
+                problems.append(f"The tools of {name} were never read: `carrel tools refresh {name}`.")
+            elif held.origin != origin_of(settings, name):
+                problems.append(f"The settings of {name} changed, so its tools count again after `carrel tools refresh {name}`.")
+            else:
+                stated += [_stated(tool, kept, settings) for tool in held.tools]
+        waiting = [item.tool.qualified for item in stated if not item.usable]
+        if waiting:
+            more = f" and {len(waiting) - 5} more" if len(waiting) > 5 else ""
+            problems.append(f"Nobody approved {', '.join(waiting[:5])}{more} as they are now: `carrel tools approve`.")
+        problems += [item.note for item in stated if item.note]
+        problems += problems_of([item.tool for item in stated])
+        state = CatalogueState(tuple(stated), tuple(problems))
+        self._stated = (kept, settings, own, state)
+        return state
+
+    def find(self, name: str, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> tuple[StatedTool | None, str]:
+        """Return the tool that a name means among those that pipelines may use, or why there is none."""
+        stated = {item.tool.qualified: item for item in self.state(settings, built_in).tools}
+        runnable = [
+            item
+            for item in stated.values()
+            if item.state == "builtIn" or (_can_run(item.tool, settings) and _matches(item.tool.qualified, settings.allow))
+        ]
+        # A tool that nobody approved yet takes no name away from one that is used.
+        tool, problem = resolve(name, [item.tool for item in runnable if item.state != "new"])
+        if tool is None and all(item.state == "new" for item in runnable if name in (item.tool.name, item.tool.qualified)):
+            tool, problem = resolve(name, [item.tool for item in runnable])
+        return (stated[tool.qualified], "") if tool else (None, problem)
+
+    def search(self, query: ToolQuery, tools: Sequence[CatalogueTool], vector: bytes) -> list[FoundTool]:
+        """Return the best of these tools. The first call after a change of tools indexes them: half a millisecond each."""
+        with self._lock:
+            asked = tuple(tools)
+            if self._indexed is None or self._indexed[0] != asked:
+                self._indexed = (asked, ToolIndex(asked, *self._new_index()))
+            index = self._indexed[1]
+            return index.search(query, vector)
+
+    # --- reading sources
+
+    async def refresh(self, settings: ToolSettings, names: Iterable[str] = ()) -> list[str]:
+        """Read sources again, all of them or those named; return what went wrong. Servers are started, asked and stopped."""
+        wanted = tuple(names) or settings.sources
+        problems: list[str] = []
+        for name in wanted:
+            if name not in settings.sources:
+                known = ", ".join(settings.sources) or "none"
+                raise InvalidInput("name", f'there is no source of tools "{name}"', f"There are: {known}.")
+            try:
+                tools, found = await self._read(name, settings)
+            except CarrelError as error:
+                problems.append(f"{name}: {error}")
+                continue
+            problems += found
+            await self.keep(name, settings, tools)
+        rated = self.store.kept().rated
+        if _named(rated, settings) != rated:
+            await asyncio.to_thread(self.store.approve, (), lambda held: _named(held, settings))
+        return problems
+
+    async def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
+        """Keep what a source holds now. What another program stood behind is approved no more. Raises `StoreError`."""
+        origin = origin_of(settings, name)
+        before = self.store.kept().sources.get(name)
+        if before is None or before.origin != origin or before.tools != tuple(tools):
+            await asyncio.to_thread(self.store.put, name, origin, tools)  # it may wait for another process
+
+    async def _read(self, name: str, settings: ToolSettings) -> tuple[list[CatalogueTool], list[str]]:
+        if server := settings.servers.get(name):
+            async with self.connect(name, server) as connection:
+                return await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
+        read = from_file if name in settings.files else from_openapi
+        path = Path(settings.document(name))
+        document = await asyncio.to_thread(self._read_document, path)
+        tools, problems = await asyncio.to_thread(read, document, name)
+        if name in settings.services and (left := [tool.name for tool in tools if tool.call is None]):
+            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+            problems.append(f"{name}: can't be run, only found: {', '.join(left[:5])}{more} (docs/tools.md says why)")
+        return tools, problems
+
+    # --- approval
+
+    async def approve(self, items: Sequence[StatedTool], confirm: Confirm, settings: ToolSettings) -> bool:
+        """Show tools to the person, and keep that they approved them.
+
+        Raises `ProviderError` where nobody can be asked or the tools are no longer those that were shown, `StoreError`.
+        """
+        waiting = [item for item in items if not item.usable]
+        if not waiting:
+            return True
+        kept = self.store.kept()
+        asked = _still_held(waiting, kept)
+        if not await confirm(of_tools(waiting)):
+            return False
+        if _still_held(waiting, self.store.kept()) != asked:
+            raise ProviderError(*_CHANGED, retryable=True)
+        rated = {tool.qualified: _basis(tool, kept) for tool in asked if tool.qualified in settings.risk}
+        await asyncio.to_thread(self.store.approve, asked, lambda held: _named({**held, **rated}, settings))
+        return True
+
+
+_CHANGED = ("The tools changed while you were asked about them", "Look at them again.")
+
+
+def _still_held(items: Sequence[StatedTool], kept: KeptTools) -> list[CatalogueTool]:
+    """Return the tools as their sources gave them. Raises `ProviderError` where one is gone or another than was shown."""
+    held = {tool.qualified: tool for source in kept.sources.values() for tool in source.tools}
+    found = [held.get(item.tool.qualified) for item in items]
+    same = [
+        tool
+        for tool, item in zip(found, items, strict=True)
+        if tool is not None and replace(tool, risk=item.tool.risk) == item.tool
+    ]
+    if len(same) != len(items):
+        raise ProviderError(*_CHANGED, retryable=True)
+    return same
+
+
+def of_tools(items: Sequence[StatedTool]) -> Confirmation:
+    """Return the question whether tools may be used as they are now: all that a model is told of them, old beside new."""
+    details = {}
+    for item in items:
+        before = f"\nBefore: {_shown(item.before)}" if item.before else ""
+        note = f" {item.note}" if item.note else ""
+        state = f"{'Changed' if item.before else 'New'} ({item.tool.risk})."
+        details[item.tool.qualified] = f"{state}{note} {_shown(item.tool)}{before}"
+    named = hashlib.sha256(canonical([item.tool.fingerprint for item in items]).encode("utf-8", "replace")).hexdigest()
+    return Confirmation("tools", "Models are told of these tools, and pipelines may use them", details, named[:32])
+
+
+def _shown(tool: CatalogueTool) -> str:
+    """Return all that a model is told of a tool, in full: an order may hide in the middle of a text, or in a parameter's."""
+    parts = [("", visible(tool.description)), ("tags", ", ".join(map(visible, tool.tags)))]
+    parts += [("asks", visible(_asks(tool.call)) if tool.call else "")]
+    parts += [("takes", visible(canonical(tool.schema)))]
+    parts += [("gives", visible(canonical(tool.output_schema)) if tool.output_schema else "")]
+    parts += [(f"example {number}", visible(example)) for number, example in enumerate(tool.examples, 1)]
+    return " ".join(f"[{name}: {text}]" if name else text for name, text in parts if text)
+
+
+def _asks(call: HttpCall) -> str:
+    """Return how an operation is asked: what goes where."""
+    parts = [f"{call.method} {call.path}"]
+    for place in ("path", "query", "header"):
+        names = [
+            sent.name if sent.argument == sent.name else f"{sent.name}={sent.argument}"
+            for sent in call.parameters
+            if sent.place == place
+        ]
+        parts += [f"{place}: {', '.join(names)}"] if names else []
+    parts += [f"{'form' if call.body_form else 'body'}: {call.body}"] if call.body else []
+    parts += [f"key: {key.place} {key.name}" for key in call.keys]
+    return "; ".join(parts)
+
+
+def origin_of(settings: ToolSettings, name: str) -> str:
+    """Name what stands behind a source: another program, address or file is another source."""
+    import msgspec
+
+    server = settings.servers.get(name)
+    other = [settings.files.get(name), settings.openapi.get(name)]
+    where = msgspec.to_builtins(server or other)
+    return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> StatedTool:
+    approved = kept.approved.get(tool.qualified)
+    risk, note = _risk(tool, kept, settings)
+    shown = replace(tool, risk=risk)
+    if approved is None:
+        return StatedTool(shown, "new", note=note)
+    if approved.fingerprint == tool.fingerprint:
+        return StatedTool(shown, "approved", note=note)
+    return StatedTool(shown, "changed", approved, note)
+
+
+def _can_run(tool: CatalogueTool, settings: ToolSettings) -> bool:
+    return tool.source in settings.servers or (tool.source in settings.services and tool.call is not None)
+
+
+def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple[Risk, str]:
+    """Return the risk of a tool, and why it isn't the one that the person named, if so: a lower one was named for what it did."""
+    named = settings.risk.get(tool.qualified, tool.risk)
+    if runs_anything(tool):
+        lowered = tool.qualified in settings.risk and named != "dangerous"
+        return "dangerous", f"{tool.qualified} runs whatever it is given: `tools.risk` doesn't change that." if lowered else ""
+    basis = _basis(tool, kept)
+    if basis == tool.basis or higher(named, tool.risk) == named:
+        return named, ""
+    return tool.risk, (
+        f'{tool.qualified} counts as {tool.risk}: "{named}" in `tools.risk` was named for another ({basis}, now {tool.basis}). '
+        "Take it out there, run `carrel tools refresh`, and name it again if it still holds."
+    )
+
+
+def _basis(tool: CatalogueTool, kept: KeptTools) -> str:
+    """Return on what the risk rests that the person named for a tool: on the tool as they knew it then."""
+    approved = kept.approved.get(tool.qualified)
+    return kept.rated.get(tool.qualified) or (approved or tool).basis
+
+
+def _named(rated: Mapping[str, str], settings: ToolSettings) -> dict[str, str]:
+    """Return what risks rest on, without those that the person took out of their settings."""
+    return {name: basis for name, basis in rated.items() if name in settings.risk}
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

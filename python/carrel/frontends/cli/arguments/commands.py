@@ -1,0 +1,317 @@
+"""What can be typed. Only argparse is imported here: this module runs for every call, `--version` included."""
+
+from __future__ import annotations
+
+import sys
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    BooleanOptionalAction,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from carrel.frontends.cli.arguments.argument_types import add_json, count, path, place, port, positive, query
+from carrel.frontends.cli.arguments.audit_arguments import add_audit
+from carrel.frontends.cli.arguments.conversation_arguments import add_conversations
+from carrel.frontends.cli.arguments.model_arguments import add_models
+from carrel.frontends.cli.arguments.proxy_arguments import add_proxies
+from carrel.frontends.cli.arguments.source_arguments import add_publish, add_sources
+from carrel.frontends.cli.arguments.store_arguments import add_selftest, add_store
+from carrel.frontends.cli.arguments.tool_arguments import add_tools, split_program
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
+
+MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli")
+"""Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.mcp.clients` says where it is."""
+
+
+class WrongUsage(Exception):
+    """What was typed is no command; `usage` says what would be."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class _Parser(ArgumentParser):
+    """Raises instead of leaving the process, so that `--json` holds for this failure too, and says what may have been meant."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.set_defaults(parser=self)  # the innermost one counts
+
+    def error(self, message: str) -> NoReturn:
+        raise WrongUsage(message, self.format_usage())
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse as argparse does; what is left over is told by the command that doesn't know it."""
+        given, program = split_program(sys.argv[1:] if args is None else args)
+        parsed, unknown = self.parse_known_args(given, namespace)
+        parsed.server = program or getattr(parsed, "server", [])
+        command: _Parser = parsed.parser
+        del parsed.parser
+        if unknown:
+            from carrel.frontends.cli.terminal.suggestions import about
+
+            hint = about(unknown, command.format_usage())
+            command.error(
+                f"unrecognized arguments: {' '.join(unknown)}.{hint}" if hint else f"unrecognized arguments: {' '.join(unknown)}"
+            )
+        _name_folder_once(parsed, command)
+        return parsed
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from carrel.frontends.cli.terminal.suggestions import did_you_mean
+
+            known = [str(choice) for choice in action.choices]
+            message = f"invalid choice: {value!r} (choose from {', '.join(known)})"
+            raise ArgumentError(action, message + did_you_mean(str(value), known))
+
+
+def _name_folder_once(parsed: Namespace, command: _Parser) -> None:
+    """Take the folder from wherever it was named."""
+    given = dict(vars(parsed))
+    option = given.pop("path_option", None)
+    if option is None:
+        if given.get("path", ...) is None and parsed.command != "demo":
+            parsed.path = Path()
+        return
+    if given.get("path") is not None:
+        if parsed.command != "demo" or parsed.question is not None:
+            command.error("the folder is named twice: give it once, by PATH or by --path")
+        parsed.question = str(parsed.path)  # the first word is the question then
+    parsed.path = option
+
+
+def parser() -> ArgumentParser:
+    """Build the parser of all commands; it raises `WrongUsage`."""
+    top: ArgumentParser = _Parser(
+        prog="carrel", description="Find the parts of your own code that a chat request is about, and put them in front of it."
+    )
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="run the language server on standard input and output; editors start it")
+    serve.add_argument("--stdio", action="store_true", help=SUPPRESS)  # editors' clients add these two by themselves
+    serve.add_argument("--clientProcessId", dest="parent", type=int, help=SUPPRESS)
+
+    index = commands.add_parser("index", help="bring a folder's index up to date")
+    _folder(index)
+    index.add_argument("--yes", action="store_true", help="index a whole disk or home folder without asking")
+    index.add_argument("--force", action="store_true", help="read and embed everything again")
+    index.add_argument(
+        "--background",
+        action="store_true",
+        help="for hooks: lowest priority, no output, no error if another Carrel is indexing",
+    )
+    add_json(index)
+
+    _asking(commands)
+    add_conversations(commands)
+    _maintaining(commands)
+    _serving_assistants(commands)
+    add_models(commands)
+    add_audit(commands)
+    add_sources(commands)
+    add_publish(commands)
+    add_store(commands)
+    add_selftest(commands)
+    add_proxies(commands)
+    add_tools(commands)
+    return top
+
+
+def _asking(commands: _Commands) -> None:
+    search = commands.add_parser("search", help="find code by words, a question or an identifier")
+    _query(search)
+    search.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
+    search.add_argument(
+        "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
+    )
+    _history(search)
+    _filters(search)
+    add_json(search)
+
+    context = commands.add_parser("context", help="print the context that a chat request would get")
+    _query(context)
+    budget = context.add_mutually_exclusive_group()
+    budget.add_argument("--tokens", type=positive, metavar="N", help="at most N tokens, everything counted")
+    budget.add_argument("--chars", type=positive, metavar="N", help="at most N characters, everything counted (4000)")
+    context.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
+    context.add_argument(
+        "--format", choices=("xml", "source", "tool", "places"), default="xml", help="the form of the text (xml)"
+    )
+    _history(context)
+    _filters(context)
+    add_json(context)
+
+    files = commands.add_parser("files", help="find the files that answer a query best")
+    _query(files)
+    files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
+    _filters(files)
+    add_json(files)
+
+    localize = commands.add_parser(
+        "localize",
+        help="find the files and functions that an issue is about",
+        description="Find the files and functions that an issue, an error report or a stack trace is about, best first.",
+        epilog="example:\n  gh issue view 1234 | carrel localize - --path ~/code/project",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    given = localize.add_mutually_exclusive_group(required=True)
+    given.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
+    given.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
+    localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
+    localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
+    add_json(localize)
+
+    compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
+    _query(compare)
+    compare.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
+    compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
+    compare.add_argument("--answers", action="store_true", help="have the chat model that is set answer both ways, side by side")
+    compare.add_argument("--model", metavar="NAME", help="with --answers: another model of the provider that is set")
+    add_json(compare)
+
+    explain = commands.add_parser("explain", help="say why a line was or wasn't found")
+    _query(explain)
+    explain.add_argument("place", type=place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
+    add_json(explain)
+
+
+def _maintaining(commands: _Commands) -> None:
+    for name, text in (
+        ("status", "show what the index holds"),
+        ("clear", "delete the index"),
+        ("doctor", "find problems, and say how to solve each"),
+        ("secrets", "show where secrets are: what is masked and what is left out"),
+    ):
+        command = commands.add_parser(name, help=text)
+        _folder(command)
+        add_json(command)
+
+    batch = commands.add_parser("batch", help="answer many queries: JSON lines {id, repo_dir, query, k} in, {id, results} out")
+    batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
+    batch.add_argument("--context", action="store_true", help="give the items of the packed context instead of the ranked hits")
+    batch.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
+
+    evaluate = commands.add_parser(
+        "eval", help="measure search on the folder itself: its commits, texts of one of its files, questions from elsewhere"
+    )
+    _folder(evaluate)
+    evaluate.add_argument("--commits", type=positive, default=200, metavar="N", help="questions at most (200)")
+    evaluate.add_argument("--needles", type=positive, default=40, metavar="N", help="texts of each kind at most (40)")
+    evaluate.add_argument("--seed", type=count, default=1, metavar="N", help="which texts are drawn (1)")
+    evaluate.add_argument("--seconds", type=positive, default=60, metavar="N", help="time for texts and confidence at most (60)")
+    evaluate.add_argument("--misses", type=positive, default=10, metavar="N", help="worst questions to show (10)")
+    add_json(evaluate)
+
+    demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
+    demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
+    _path_option(demo)
+    demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
+    demo.add_argument("--tokens", type=positive, default=1_500, metavar="N", help="budget of the context (1500)")
+    demo.add_argument(
+        "--fresh", action=BooleanOptionalAction, default=True, help="index from nothing, in a cache of its own (default)"
+    )
+    demo.add_argument("--svg", type=path, metavar="FILE", help=SUPPRESS)
+
+    hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")
+    hook.add_argument("action", choices=("install", "remove"))
+    _folder(hook)
+    add_json(hook)
+
+
+def _serving_assistants(commands: _Commands) -> None:
+    mcp = commands.add_parser("mcp", help="serve assistants that speak MCP, over standard input and output")
+    mcp.add_argument(
+        "--root",
+        "--path",
+        action="append",
+        type=path,
+        default=[],
+        metavar="PATH",
+        help="a workspace folder (repeatable; the client's)",
+    )
+    mcp.add_argument(
+        "--roots-by-editor",
+        action="store_true",
+        help="an editor names --root: a home folder or whole disk counts only once it was indexed by `carrel index`",
+    )
+    mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
+    mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
+    mcp.add_argument(
+        "--token-file", type=path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
+    )
+    mcp.add_argument("--rate-limit", type=count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)")
+    actions = mcp.add_subparsers(dest="action", metavar="ACTION")
+    for name, text in (
+        ("install", "enter Carrel in an assistant's configuration file"),
+        ("uninstall", "take it out again"),
+    ):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("--client", required=True, choices=MCP_CLIENTS, help="whose configuration")
+        scope = action.add_mutually_exclusive_group()
+        scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's own (default)")
+        scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="that of a folder")
+        action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
+        action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+        add_json(action)
+        if name == "install":
+            action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
+            action.add_argument(
+                "--serve-root", type=path, metavar="PATH", help="always serve this folder, whatever the client has open"
+            )
+
+
+class _Version(Action):
+    """Print the version: reading the package's metadata costs too much to do on every start."""
+
+    def __call__(self, parser: ArgumentParser, *_: Any, **__: Any) -> None:
+        from carrel.frontends.common.version import carrel_version
+
+        print(f"carrel {carrel_version()}")  # noqa: T201
+        parser.exit()
+
+
+def _folder(command: ArgumentParser) -> None:
+    command.add_argument("path", nargs="?", type=path, metavar="PATH", help="the folder (the current one)")
+    _path_option(command)
+
+
+def _path_option(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--path", dest="path_option", type=path, metavar="PATH", help="the folder, named as other commands take it"
+    )
+
+
+def _query(command: ArgumentParser) -> None:
+    command.add_argument("query", type=query, metavar="QUERY", help='words, a question or an identifier; "-" for standard input')
+    command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
+
+
+def _history(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--history",
+        metavar="FILE",
+        help='what was said before a query such as "and how is that tested?": a JSON list of {"role": "user" or "assistant", '
+        '"content"}, oldest first; "-" for standard input',
+    )
+
+
+def _filters(command: ArgumentParser) -> None:
+    group = command.add_argument_group("filters")
+    group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="only paths like this (repeatable)")
+    group.add_argument("--language", action="append", default=[], metavar="NAME", help="only this language (repeatable)")
+    group.add_argument("--symbol", metavar="NAME", help="only what is or defines this symbol (Class.method, or a name alone)")
+    group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="only code, or only documents")

@@ -1,0 +1,131 @@
+"""How the demo looks: rich panels on a terminal, plain lines elsewhere, a picture for the README on request."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.box import ROUNDED
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from carrel.frontends.cli.terminal.terminal_text import LINE_END, one_line
+
+_PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
+_SHOWN_LINES = 9
+_BLOCK = re.compile(r'<code_context file="(?P<file>[^"]*)"')
+
+
+class View:
+    """Shows each step of the conversation as it happens."""
+
+    def __init__(self, picture: Path | None) -> None:
+        width = _PICTURE_WIDTH if picture else None if sys.stdout.isatty() else _PLAIN_WIDTH
+        self._console = Console(record=picture is not None, width=width, highlight=False)
+        self._picture = picture
+
+    def note(self, text: str) -> None:
+        """Say something beside the steps."""
+        self._console.print(Text(one_line(text), style="yellow"))
+
+    def started(self, command: Sequence[str], server: dict[str, Any], ms: float) -> None:
+        """Show that the server answered `initialize`."""
+        name = f"{server.get('name', 'carrel')} {server.get('version', '')}".strip()
+        shown = " ".join(["python", *command[1:]])
+        self._step(
+            1, "An editor starts the server", Text.assemble((shown, "cyan"), f"  →  {name} answers initialize in {ms:.0f} ms")
+        )
+
+    @contextmanager
+    def bar(self, name: str) -> Iterator[Callable[[float, str], None]]:
+        """Show the server's progress while it indexes."""
+        columns = (TextColumn("   indexing {task.description}", markup=False), BarColumn(), TextColumn("{task.fields[files]}"))
+        with Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal) as bar:
+            task = bar.add_task(one_line(name), total=100, files="")
+            yield lambda share, text: bar.update(task, completed=share, files=text)
+
+    def indexed(self, root: Path, report: dict[str, Any], status: dict[str, Any]) -> None:
+        """Show that the index is there."""
+        languages = sorted(status["languages"].items(), key=lambda item: -item[1])[:3]
+        seconds = report["elapsedMs"] / 1000
+        size = f"{status['chunks']:,} chunks, {status['bytes'] / 1e6:.1f} MB on disk"
+        facts = f"{one_line(root.name)}: {status['files']:,} files in {seconds:.2f} s, {size}"
+        self._step(
+            2, "It indexes the workspace", Text.assemble(facts, (f"  ({', '.join(f'{n} {c:,}' for n, c in languages)})", "dim"))
+        )
+
+    def asked(self, question: str) -> None:
+        """Show that the person sends a chat message."""
+        self._step(3, "A person asks in the chat", Text(one_line(question), style="italic cyan"))
+
+    def answered(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
+        """Show what goes to the model, where it is from and what it cost."""
+        pack = augmented["pack"]
+        tokens = f"{pack['tokens']:,} of {pack['budgetTokens']:,} tokens from {len(pack['hits'])} places"
+        timing = f" in {first_ms:.0f} ms, asked again in {again_ms:.0f} ms"
+        self._step(4, "Carrel puts the right pages in front", Text.assemble((tokens, "bold green"), timing))
+        self._console.print(self._hits(pack["hits"]))
+        self._console.print(self._message(augmented["text"], augmented["original"]))
+        parts = "  ".join(f"{name} {ms:.1f}" for name, ms in stages.items())
+        self._console.print(Text(f"   milliseconds by stage, asked again:  {parts}", style="dim"))
+
+    def close(self) -> None:
+        """Write the picture if one was asked for."""
+        if self._picture:
+            # Without rich's web font: a picture in a README must not need the network, and every system has a monospace one.
+            form = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
+                "Fira Code", "DejaVu Sans Mono"
+            )
+            self._console.save_svg(str(self._picture), title="carrel demo", code_format=form)
+
+    def _step(self, number: int, title: str, detail: Text) -> None:
+        self._console.print()
+        self._console.print(Text.assemble((f" {number} ", "bold white on blue"), (f" {title}", "bold")))
+        self._console.print(Text.assemble("   ", detail))
+
+    def _hits(self, hits: Sequence[dict[str, Any]]) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table.add_column("", width=1)
+        table.add_column("relevance", justify="right", no_wrap=True, min_width=9)
+        table.add_column("place", overflow="ellipsis", no_wrap=True, style="cyan")
+        table.add_column("symbol", overflow="ellipsis", no_wrap=True)
+        table.add_column("because of", overflow="ellipsis", no_wrap=True, style="dim", max_width=24)
+        for hit in hits:
+            place = f"{hit['path']}:{hit['startLine']}-{hit['endLine']}"
+            cells = (place, hit.get("symbol", ""), " ".join(hit["signals"]["matched"]))
+            # As `Text`: rich would take `[red]` in a name for its own markup.
+            table.add_row("", f"{hit['score']:.2f}", *(Text(one_line(cell)) for cell in cells))
+        return table
+
+    def _message(self, text: str, original: str) -> Panel:
+        """Show the message as the model gets it: the first block whole or nearly, the other blocks' heads, the person's words."""
+        context = text.removesuffix(original).rstrip()
+        context, original = ("\n".join(one_line(line) for line in LINE_END.split(part)) for part in (context, original))
+        parts: list[Any] = []
+        for number, block in enumerate(re.split(r"(?=<code_context )", context)):
+            lines = block.rstrip().split("\n")
+            head, body = lines[:1], lines[1:]
+            file = _BLOCK.match(block)
+            parts.append(Text("\n".join(head), style="magenta"))
+            if file is None:
+                continue
+            shown = body if number == 1 else []
+            ending = [line for line in body if line.startswith(("</code_context", "</rag_context"))]
+            shown = [line for line in shown if line not in ending][:_SHOWN_LINES]
+            if shown:
+                lexer = Syntax.guess_lexer(file["file"], "\n".join(shown))
+                parts.append(Syntax("\n".join(shown), lexer, theme="ansi_dark", background_color="default", word_wrap=True))
+            if hidden := len(body) - len(ending) - len(shown):
+                parts.append(Text(f"    … {hidden} lines", style="dim"))
+            parts.append(Text("\n".join(ending), style="magenta"))
+        parts += [Text(), Text(original, style="italic cyan")]
+        return Panel(Group(*parts), title="what the model gets", title_align="left", border_style="blue", box=ROUNDED)

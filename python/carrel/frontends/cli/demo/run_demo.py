@@ -1,0 +1,94 @@
+"""`carrel demo`: start the real server as an editor does, index a folder, send a chat request, show what went in front of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.frontends.common.lsp_client import LspClient, LspError
+from carrel.model.errors import Cancelled, CarrelError
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.demo.demo_view import View
+    from carrel.frontends.cli.terminal.output import Output
+
+SERVER = (sys.executable, "-m", "carrel", "serve", "--stdio")
+PACKAGE_QUESTION = "where is the CSRF token checked on a POST request?"
+FOLDER_QUESTION = "where does the program start, and how is it configured?"
+
+
+def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every command has this shape
+    """Run the demo and show each step."""
+    from carrel.frontends.cli.demo.demo_package import package
+    from carrel.frontends.cli.demo.demo_view import View
+
+    view = View(arguments.svg)
+    with told_of_interrupts(_cancel):  # what is half downloaded goes
+        root = folder(arguments.path) if arguments.path else package(view.note)
+    question = arguments.question or (FOLDER_QUESTION if arguments.path else PACKAGE_QUESTION)
+    try:
+        with tempfile.TemporaryDirectory(prefix="carrel-demo-", ignore_cleanup_errors=True) as scratch:
+            options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}
+            run_cancellable(_talk(view, root, question, arguments.tokens, options))
+    except (LspError, ConnectionError, TimeoutError) as error:
+        raise CarrelError(
+            f"The server failed ({error})", "`carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log."
+        ) from None
+    view.close()
+    return 0
+
+
+def _cancel() -> None:
+    raise Cancelled
+
+
+async def _talk(view: View, root: Path, question: str, tokens: int, options: dict[str, Any]) -> None:
+    """Say to the server what an editor says, in the same order."""
+    log = None if os.environ.get("CARREL_DEMO_LOG") else subprocess.DEVNULL
+    began = time.perf_counter()
+    client = await LspClient.spawn(SERVER, stderr=log)
+    try:
+        answer = await client.initialize(root, options=options)
+        view.started(SERVER, answer.get("serverInfo", {}), _ms(began))
+
+        with view.bar(root.name) as advance:
+            client.on_notification = _on_progress(advance)
+            report = await client.request("carrel/index", {"workDoneToken": "demo"}, timeout=3600)
+            client.on_notification = lambda *_: None
+        view.indexed(root, report, await client.request("carrel/status", {}))
+
+        request = {"text": question, "query": question, "budget": {"tokens": tokens}}
+        view.asked(question)
+        sent = time.perf_counter()
+        augmented = await client.request("carrel/augment", request)
+        first = _ms(sent)
+        if error := augmented["pack"].get("error"):
+            raise CarrelError(error)
+        sent = time.perf_counter()
+        again = await client.request("carrel/augment", request)
+        view.answered(augmented, again["pack"]["stages"], first, _ms(sent))
+        await client.stop()
+    finally:
+        await client.kill()
+
+
+def _on_progress(show: Callable[[float, str], None]) -> Callable[[str, Any], None]:
+    def note(method: str, params: Any) -> None:
+        if method == "$/progress" and isinstance(value := params.get("value"), dict) and value.get("kind") == "report":
+            show(value.get("percentage", 0), value.get("message", ""))
+
+    return note
+
+
+def _ms(since: float) -> float:
+    return 1000 * (time.perf_counter() - since)

@@ -1,0 +1,212 @@
+"""`carrel store status | migrate | verify | install`: where vectors are kept besides the index of a folder."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from carrel.composition import stores
+from carrel.composition.composition import Composition
+from carrel.frontends.cli.questions.in_process import folder, settings
+from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.terminal.terminal_confirmation import agreed
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user
+from carrel.settings.settings_writer import set_store
+from carrel.settings.store_settings import fields_of, read_store
+from carrel.system.background import run_blocking
+from carrel.system.jobs import Work
+from carrel.upkeep.indexing import IndexRunner
+
+if TYPE_CHECKING:
+    from carrel.composition.stores import VectorReplica
+    from carrel.composition.team import TeamStatus
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.index.open_index import OpenIndex
+    from carrel.model.native import CancelToken
+    from carrel.settings.settings import Settings
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Do what the action says."""
+    actions = {"status": _status, "migrate": _migrate, "verify": _verify, "install": _install}
+    return actions[arguments.action](arguments, output)
+
+
+def _status(arguments: Namespace, output: Output) -> int:
+    with _index(arguments, output) as (index, chosen):
+        replica, team = index.replica, _team(chosen)
+        more = {"team": asdict(team)} if team else {}
+        if replica is None:
+            if output.json:
+                output.value({"kind": "segments", "state": "ready", "held": index.store.snapshot().chunks, "backlog": 0, **more})
+            else:
+                output.text(f"The index itself holds the vectors: {index.store.snapshot().chunks:,} chunks in {index.directory}")
+                _show_team(team, output)
+            return int(bool(team and team.problem))
+        with suppress(CarrelError):  # the state says it
+            cancellable(lambda token: run_blocking(replica.probe(), token))
+        state = replica.status()
+        if output.json:
+            output.value({**asdict(state), **more})
+        else:
+            output.text(f"{state.kind}, {state.place}: {state.state}, {state.held:,} chunks, {state.backlog:,} wait")
+            if state.leaves_machine:
+                output.text("  vectors go to another machine")
+            if state.problem:
+                output.text(f"  problem: {state.problem}")
+            _show_team(team, output)
+        return int(bool(state.problem or (team and team.problem)))
+
+
+def _team(chosen: Settings) -> TeamStatus | None:
+    """Ask the team's cache, if one is set."""
+    composition = Composition()
+    cache = composition.team_cache(chosen)
+    if cache is None:
+        return None
+    found = cancellable(lambda token: run_blocking(cache.probe(), token))
+    composition.outbound.meter.close()
+    return found
+
+
+def _show_team(team: TeamStatus | None, output: Output) -> None:
+    if team is None:
+        return
+    output.text(f"The team's cache, {team.place}: {team.state}")
+    asked = f"{team.found:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
+    waits = f"{team.waiting:,} wait" + (f" (for {team.lag_seconds:,.0f} s)" if team.waiting else "")
+    output.text(f"  {asked}; {team.shared:,} given, {waits}")
+    if team.problem:
+        output.text(f"  problem: {team.problem}")
+
+
+def _migrate(arguments: Namespace, output: Output) -> int:
+    given = {name: getattr(arguments, name) for name in ("kind", "url", "key", "collection")}
+    try:
+        wanted = read_store({name: value for name, value in given.items() if value})
+    except ValueError as error:
+        raise InvalidInput("store", str(error)) from None
+    with _index(arguments, output) as (index, chosen):
+        former, index.replica = index.replica, None
+        try:
+            target = replace(chosen, store=wanted)
+            held = _fill(index, target, output) if wanted.kind != "segments" else index.store.snapshot().chunks
+            path = set_store(fields_of(wanted) if wanted.kind != "segments" else None)
+            if arguments.delete_old and former is not None and (index.replica is None or former.place != index.replica.place):
+                cancellable(lambda token: run_blocking(former.clear(), token))
+                output.note(f"{former.place.name} holds nothing of this folder any more.")
+        finally:
+            if former is not None:
+                run_blocking(former.close())
+        if output.json:
+            output.value({"kind": wanted.kind, "held": held, "file": str(path)})
+        else:
+            output.text(f"{wanted.kind} holds {held:,} chunks of {index.root} and answers from now on (written to {path}).")
+    return 0
+
+
+def _fill(index: OpenIndex, target: Settings, output: Output) -> int:
+    """Publish all vectors of the index to the store of these settings; return how many it holds."""
+    Composition().attach_replica(index, target)
+    replica = _replica(index)
+
+    def work(token: CancelToken) -> None:
+        with output.progress(f"Publishing vectors to {replica.place.name}", unit="chunks") as progress:
+            run_blocking(replica.publish(lambda done, total: progress(done, total, ""), sweep=True), token)
+
+    cancellable(work)
+    if index.store.role != "writer":
+        raise CarrelError("Another Carrel process writes this index", "Close the editors that have the folder open.")
+    found = cancellable(lambda token: run_blocking(replica.verify(mend=False), token))
+    if not found.same:
+        raise CarrelError(
+            f"{replica.place.name} lacks {found.missing:,} chunks and has {found.orphans:,} too many", "Run it again."
+        )
+    return found.held
+
+
+def _verify(arguments: Namespace, output: Output) -> int:
+    with _index(arguments, output) as (index, _):
+        if index.replica is None:
+            raise InvalidInput("store", "is the index itself", "Set another one first: `carrel store migrate KIND`.")
+        replica = index.replica
+        found = cancellable(lambda token: run_blocking(replica.verify(mend=arguments.mend), token))
+        waits = replica.status().backlog
+        same = found.same and not waits
+        if output.json:
+            output.value({**asdict(found), "backlog": waits, "same": same, "mended": arguments.mend})
+        elif same:
+            output.text(f"{replica.place.name} holds exactly the {found.held:,} chunks of the index.")
+        else:
+            output.text(
+                f"{replica.place.name} holds {found.held:,} chunks: {found.missing:,} are missing, {found.orphans:,} too much, "
+                f"{waits:,} wait."
+            )
+            output.note("Mended." if arguments.mend else "Mend it: carrel store verify --mend")
+        return 0 if same or arguments.mend else 1
+
+
+def _install(arguments: Namespace, output: Output) -> int:
+    chosen, _ = resolve(read_user())
+    if (program := stores.qdrant_program(chosen.store)) is not None and arguments.digest is None:
+        output.note(f"{program} is there already.")
+        if output.json:
+            output.value({"program": str(program), "installed": False})
+        return 0
+    found = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy, arguments.digest), token))
+    lines = [
+        f"Qdrant {found.version} is downloaded and will be run on this machine.",
+        f"  from: {found.url}",
+        f"  size: {found.bytes / 1e6:.0f} MB" if found.bytes else "  size: unknown",
+        f"  SHA-256: {found.digest}",
+        f"  to: {stores.qdrant_folder()}",
+    ]
+    if not agreed(lines):
+        raise CarrelError("Nothing was downloaded: the code was not typed")
+
+    def work(token: CancelToken) -> Any:
+        with output.progress("Downloading Qdrant", unit="bytes") as progress:
+            return run_blocking(
+                stores.install_qdrant(found, chosen.http_proxy, lambda done, total: progress(done, total, "")), token
+            )
+
+    program = cancellable(work)
+    if output.json:
+        output.value({"program": str(program), "installed": True})
+    else:
+        output.text(f"{program} is installed. Use it: carrel store migrate qdrant")
+    return 0
+
+
+@contextmanager
+def _index(arguments: Namespace, output: Output) -> Iterator[tuple[OpenIndex, Settings]]:
+    """Open the index of a folder, current and with its copy, and release both."""
+    root = folder(arguments.path)
+    chosen, composition = settings(root, output), Composition()
+    index = composition.open_index(root, chosen)
+    try:
+        composition.attach_replica(index, chosen)
+        if index.no_replica:
+            raise CarrelError(index.no_replica)
+        if arguments.action != "status" and index.store.role == "writer":
+
+            def work(token: CancelToken) -> None:
+                with output.progress(f"Indexing {root.name}") as progress:
+                    IndexRunner().run_blocking(index, Work(full=True), token, progress)
+
+            cancellable(work)
+        yield index, chosen
+    finally:
+        run_blocking(index.close_replica())
+        index.store.close()
+
+
+def _replica(index: OpenIndex) -> VectorReplica:
+    if index.replica is None:
+        raise CarrelError(index.no_replica or f"The index of {index.root} isn't ready to be copied", "Run `carrel index` first.")
+    return index.replica

@@ -1,0 +1,108 @@
+"""`carrel batch`: many queries over many folders, JSON lines in and out; each folder is indexed once."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from carrel.composition.composition import Composition
+from carrel.frontends.cli.questions.in_process import current_index, folder, settings
+from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.index.open_index import OpenIndex
+from carrel.model.errors import Cancelled, CarrelError, InvalidInput
+from carrel.model.types import Budget, Chunk, Query
+from carrel.service.context_request import ContextRequest
+from carrel.service.context_service import context_blocking
+from carrel.service.queries import search_blocking
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.model.native import CancelToken
+    from carrel.model.ports import Tokenizer
+
+
+class Line(msgspec.Struct):
+    """One query."""
+
+    id: str | int
+    repo_dir: str
+    query: str
+    k: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 10
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder that was asked about: its index is current."""
+
+    index: OpenIndex
+    tokenizer: Tokenizer
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Answer every line in order; one that can't be is told by its number, and the others are answered all the same."""
+    try:
+        data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
+    except OSError as error:
+        raise InvalidInput("file", f"{arguments.file} can't be read: {error.strerror}") from None
+    folders: dict[str, _Folder] = {}
+    failed = 0
+
+    def work(token: CancelToken) -> None:
+        nonlocal failed
+        decoder = msgspec.json.Decoder(Line)
+        for number, text in enumerate(data.split(b"\n"), 1):
+            if not text.strip():
+                continue
+            try:
+                line = decoder.decode(text)
+                if line.repo_dir not in folders:
+                    folders[line.repo_dir] = _open(folder(Path(line.repo_dir)), output, token)
+                answer = {"id": line.id, "results": _answer(folders[line.repo_dir], line, arguments, token)}
+            except Cancelled:
+                raise
+            except (msgspec.DecodeError, UnicodeDecodeError, CarrelError) as error:
+                failed += 1
+                known = isinstance(error, CarrelError)
+                reason = str(error) if known else f"is not a JSON line of {{id, repo_dir, query, k}}: {error}"
+                output.warn(f"carrel: {arguments.file}, line {number}: {reason}")
+                continue
+            output.value(answer)
+
+    try:
+        cancellable(work)
+    finally:
+        for opened in folders.values():
+            opened.index.store.close()
+    if failed:
+        raise CarrelError(f"{failed} {'line' if failed == 1 else 'lines'} could not be answered", "Correct them and ask again.")
+    return 0
+
+
+def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
+    chosen = settings(root, output)
+    index = current_index(root, chosen, token, lambda *_: None)
+    return _Folder(index, Composition().tokenizer(chosen, None))
+
+
+def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
+    if not arguments.context:
+        found = search_blocking(asked.index, Query(line.query, limit=line.k), token)
+        return [_place(hit.chunk, hit.focus) for hit in found.hits]
+    request = ContextRequest(line.query, line.k, Budget(arguments.tokens, "tokens"))
+    answer = context_blocking(lambda: asked.index, request, lambda: asked.tokenizer, token)
+    if token.cancelled:
+        raise Cancelled("cancelled")
+    if answer.error:
+        raise CarrelError(answer.error)
+    return [_place(item.hit.chunk, run) for item in answer.pack.items for run in item.runs]
+
+
+def _place(chunk: Chunk, shown: tuple[int, int] | None) -> dict[str, Any]:
+    """Return the lines that are shown, or to be read first."""
+    start, end = shown or (chunk.span.start_line, chunk.span.end_line)
+    return {"path": chunk.path, "start_line": start, "end_line": end}

@@ -1,0 +1,235 @@
+"""`carrel ask | chat | review`: the chat model that is set, on the folder's code."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.cli.questions.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.questions.sent import tell_sent
+from carrel.frontends.cli.terminal.terminal_confirmation import confirm
+from carrel.frontends.cli.terminal.text_input import read_text
+from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.model.errors import Cancelled, CarrelError
+from carrel.model.remote import Confirmation, refuse
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.common.wire import Wire
+    from carrel.frontends.lsp.commands.question_commands import Commands
+    from carrel.model.ports import ChatModel
+    from carrel.service.workspace import Workspace
+
+_TOKEN = "terminal"  # noqa: S105 - it names who is told of steps
+_QUIT = ("/quit", "/exit", "/q")
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Ask, talk or review."""
+    root = folder(arguments.path)
+    listener = _Listener(output, steps=arguments.steps)
+    if arguments.command == "chat":
+        return _chat(root, arguments, output, listener)
+    body = _body(arguments) if arguments.command == "review" else ""
+
+    async def work(commands: Commands, workspace: Workspace) -> Any:
+        commands.chat_model(workspace, None, arguments.model)  # before anything is indexed for one that isn't there
+        wait = await bring_up_to_date(commands, workspace, output)
+        common = {"model": arguments.model, "maxTokens": arguments.max_tokens, "waitMs": wait, "partialResultToken": _TOKEN}
+        if arguments.command == "review":
+            return await commands.review({**common, "title": arguments.title, "body": body})
+        return await commands.chat({**common, "messages": [{"role": "user", "content": arguments.query}]})
+
+    result = with_commands(root, output, work, client=listener, confirm=_decide)
+    if output.json:
+        output.value(result)
+    elif arguments.command == "review":
+        return _show_review(result, output)
+    else:
+        listener.end(result)
+    return 0 if arguments.command != "review" or _has(result.review) else 1
+
+
+async def _decide(asked: Confirmation) -> bool:
+    """Have the person at the terminal decide about tools that the model wants to run; what costs money is asked elsewhere."""
+    return await (confirm if asked.what in ("tools", "pipeline") else refuse)(asked)
+
+
+def _body(arguments: Namespace) -> str:
+    return read_text(arguments.body) if arguments.body else ""
+
+
+class _Listener:
+    """Shows an answer as it comes, and steps where they are asked for. It lends no model."""
+
+    remedy = "`carrel context` and `carrel search` need no model."
+
+    def __init__(self, output: Output, *, steps: bool) -> None:
+        self._output = output
+        self._steps = steps
+        self._shown = ""  # of the present answer
+
+    def model(self, token: object) -> ChatModel | None:  # noqa: ARG002 - the model that is set is asked
+        """Return none: a terminal has no model of its own."""
+        return None
+
+    def report(self, token: object, partial: Wire) -> None:  # noqa: ARG002 - there is one request at a time
+        """Show a step."""
+        if self._output.json:
+            return
+        step: Any = partial
+        if step.kind == "text" and not hasattr(step, "answer"):
+            self._output.piece(step.text)
+            self._shown += step.text
+            return
+        if self._shown:
+            self._output.piece("\n")
+            self._shown = ""
+        if self._steps or step.kind == "askedAgain":
+            self._output.note(_told(step))
+
+    def end(self, result: Any) -> None:
+        """Show what the stream couldn't say: the answer with its marks where it differs, and its citations."""
+        output = self._output
+        if self._shown:
+            output.piece("\n")
+        if result.text.strip() != self._shown.strip():
+            if self._shown and result.text:
+                output.note("The answer, with what doesn't hold marked:")
+            output.whole(result.text or "(The model gave no answer.)")
+        self._shown = ""
+        _show_ends(result, output)
+
+
+def _show_ends(result: Any, output: Output) -> None:
+    for one in result.citations:
+        place = f"{one.path}:{one.start_line}-{one.end_line}"
+        output.note(f"  {place}  given" if one.ok else f"  {place}  NOT VERIFIED: {one.reason}")
+    if result.cut:
+        output.note("The answer was cut off: it reached the model's limit.")
+    if _has(result.limit):
+        output.note(f"The search for more was ended by the limit of {result.limit}.")
+    if _has(result.problem):
+        output.warn(f"The answer has a problem: {result.problem}")
+    if _has(result.pack.error):
+        output.warn(f"context: {result.pack.error}")
+    usage = result.usage
+    cost = f", ${usage.cost:.4f}" if isinstance(usage.cost, float) else ""
+    output.note(
+        f"{usage.requests} requests, {usage.calls} tool calls, {usage.prompt_tokens + usage.answer_tokens:,} tokens "
+        f"({usage.tokenizer}){cost}, {result.elapsed_ms / 1000:.1f} s"
+    )
+    tell_sent(result, output)
+
+
+def _told(step: Any) -> str:
+    """Return a step of an answer or of a review in a line."""
+    if hasattr(step, "query"):
+        return _told_of_review(step)
+    arguments = ", ".join(f"{name}={value!r}" for name, value in step.arguments.items()) if _has(step.arguments) else ""
+    lines = {
+        "asked": f"> model asked, step {step.step}, {step.tokens} tokens",
+        "toolStarted": f"> {step.tool}({arguments})",
+        "toolFinished": f"  {len(step.places) if _has(step.places) else 0} places"
+        + (", as before" if step.repeated is True else ""),
+        "toolRefused": f"> {step.tool} not run: {step.problem}",
+        "repaired": f"> mended: {step.text}",
+        "limit": f"> limit reached: {step.limit}",
+        "askedAgain": f"> asked again: {step.problem}",
+    }
+    return lines[step.kind]
+
+
+def _told_of_review(step: Any) -> str:
+    match step.kind:
+        case "searchStarted":
+            return f"> search: {step.query}"
+        case "searchFinished":
+            return f"  {len(step.places)} places"
+        case "askedAgain":
+            return f"> asked again: {step.problem}"
+    return f"> {step.text}"
+
+
+def _show_review(result: Any, output: Output) -> int:
+    if not _has(result.review):
+        output.warn(f"carrel: the model's answer can't be used: {result.problem}. It said:")
+        output.whole(result.raw_text)
+        return 1
+    review = result.review
+    output.text(review.summary)
+    output.text(f"Difficulty {review.difficulty_score} of 5, for {review.recommended_level}")
+    output.text(f"Needs: {', '.join(review.concepts_required)}")
+    output.whole(review.mentoring_advice)
+    for place in result.places:
+        symbol = f"  {place.symbol}" if _has(place.symbol) else ""
+        output.text(f"  {place.path}:{place.start_line}-{place.end_line}{symbol}")
+    output.note(f"{review.chunks_used} places, {result.searches} searches, {result.elapsed_ms / 1000:.1f} s")
+    tell_sent(result, output)
+    return 0
+
+
+def _has(value: object) -> bool:
+    from msgspec import UNSET
+
+    return value is not UNSET
+
+
+# --- a conversation
+
+
+def _chat(root: Path, arguments: Namespace, output: Output, listener: _Listener) -> int:
+    """Talk until the person ends it. Ctrl-C stops an answer; while nothing is being answered it ends the program."""
+    history: list[dict[str, str]] = []
+
+    async def work(commands: Commands, workspace: Workspace) -> None:
+        commands.chat_model(workspace, None, arguments.model)  # before anything is indexed for one that isn't there
+        wait = await bring_up_to_date(commands, workspace, output)
+        output.note(f"About {root}. /quit ends it, Ctrl-C stops an answer.")
+        while (asked := _line(output)) is not None:
+            if not asked:
+                continue
+            messages = [*history, {"role": "user", "content": asked}]
+            params = {"messages": messages, "model": arguments.model, "maxTokens": arguments.max_tokens, "waitMs": wait}
+            result = await _answered(commands, {**params, "partialResultToken": _TOKEN}, output)
+            if result is not None:
+                listener.end(result)
+                history[:] = [*messages, {"role": "assistant", "content": result.text}] if result.text else history
+
+    with_commands(root, output, work, client=listener, confirm=_decide, interruptible=False)
+    return 0
+
+
+async def _answered(commands: Commands, params: dict[str, Any], output: Output) -> Any:
+    """Return the answer; None where the person stopped it or it failed, which is said."""
+    task = asyncio.ensure_future(commands.chat(params))
+    loop = asyncio.get_running_loop()
+    try:
+        with told_of_interrupts(lambda: loop.call_soon_threadsafe(task.cancel)):
+            return await task
+    except (asyncio.CancelledError, Cancelled):
+        output.note("\nStopped.")
+    except CarrelError as error:
+        output.warn(f"carrel: {error}")
+    return None
+
+
+def _line(output: Output) -> str | None:
+    """Return what the person types; None at the end. The event loop rests meanwhile: nobody else asks anything."""
+    if sys.stdin is None:
+        return None
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - editing of the line, where the system has it
+    try:
+        typed = input("> ") if sys.stdin.isatty() and not output.json else sys.stdin.readline()
+    except EOFError:
+        return None
+    if not typed and not sys.stdin.isatty():
+        return None
+    typed = typed.strip().removeprefix(codecs.BOM_UTF8.decode())
+    return None if typed in _QUIT else typed.encode("utf-8", "replace").decode()

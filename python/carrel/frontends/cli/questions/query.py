@@ -1,0 +1,228 @@
+"""`carrel search | context | files | compare | explain`: questions to the index, which is brought up to date first."""
+
+from __future__ import annotations
+
+import contextlib
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.cli.questions.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.questions.sent import tell_sent
+from carrel.frontends.cli.terminal.terminal_text import LINE_END, harmless
+from carrel.frontends.cli.terminal.text_input import STANDARD_INPUT, read_history, read_text
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.settings.source_settings import WORKSPACE
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.lsp.commands.question_commands import Commands
+    from carrel.service.workspace import Workspace
+
+_SHOWN_LINES = 12
+_OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
+"""What a person typed for a field of a request."""
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Ask one question and show the answer."""
+    root = folder(arguments.path)
+    source = getattr(arguments, "history", None)
+    if arguments.query == STANDARD_INPUT == source:
+        raise InvalidInput("--history", "is standard input, as the query is", "Put one of the two into a file.")
+    arguments.history = [] if source is None else read_history(source)
+    if arguments.query == STANDARD_INPUT:
+        arguments.query = read_text(STANDARD_INPUT)
+        if not arguments.query.strip():
+            raise InvalidInput("query", "is empty", "Pipe in what to look for.")
+    try:
+        result = with_commands(root, output, lambda commands, workspace: _ask(arguments, output, commands, workspace))
+    except InvalidInput as wrong:
+        if option := _OPTIONS.get(wrong.field):
+            raise wrong.renamed(option) from None
+        raise
+    if error := getattr(result, "error", None):
+        if not result.text:
+            raise CarrelError(error)
+        output.warn(error)
+    if output.json:
+        output.value(result)
+    else:
+        _SHOW[arguments.command](result, output)
+        tell_sent(result, output)
+    return 0
+
+
+async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
+    wait = await bring_up_to_date(commands, workspace, output)
+    params: dict[str, Any] = {"query": arguments.query}
+    match arguments.command:
+        case "search":
+            extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
+            return await commands.search({**params, **extra, "history": arguments.history, "waitMs": wait})
+        case "files":
+            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+        case "compare":
+            budget = {"tokens": arguments.tokens}
+            extra = {"answers": arguments.answers, "model": arguments.model if arguments.answers else None}
+            return await commands.compare({**params, **extra, "limit": arguments.limit, "budget": budget, "waitMs": wait})
+        case "explain":
+            path, line = arguments.place
+            path = _in_folder(path, workspace)
+            if not (workspace.root / path).exists():
+                raise CarrelError(
+                    f"{path} is not there: there is no such file in {workspace.root}, so nothing of it can be found."
+                )
+            return await commands.explain({**params, "path": path, "line": line})
+    asked = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
+    extra = {"budget": asked, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    return await commands.context({**params, **extra, "history": arguments.history, "trigger": "explicit", "waitMs": wait})
+
+
+def _in_folder(path: str, workspace: Workspace) -> str:
+    """Name a file as the folder knows it, however it was named: from the folder, from the current one, or in full."""
+    if not (workspace.root / path).exists() or Path(path).is_absolute():
+        with contextlib.suppress(ValueError):
+            return Path(path).resolve().relative_to(workspace.root.resolve()).as_posix()
+    return path
+
+
+def _filters(arguments: Namespace) -> dict[str, Any]:
+    given = {
+        "pathGlob": arguments.glob or None,
+        "languages": arguments.language or None,
+        "symbol": arguments.symbol,
+        "sources": arguments.source or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _show_hits(result: Any, output: Output) -> None:
+    from carrel.question.confidence import is_enough
+
+    if problem := result.plan.get("problem"):
+        output.warn(problem)
+    if not result.hits:
+        output.note("No relevant code found.")
+    places = isinstance(result.text, str)
+    if places and result.hits:
+        output.whole(result.text)
+    for hit in () if places else result.hits:
+        symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
+        output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
+        lines = LINE_END.split(hit.text.rstrip("\r\n"))
+        for line in lines[:_SHOWN_LINES]:
+            output.text(f"    {line}")
+        if len(lines) > _SHOWN_LINES:
+            output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+    _tell_rewritten(result, output)
+    if result.hits and not is_enough(result.confidence):
+        output.note(f"Likely nothing here answers that (confidence {result.confidence:.2f}): a chat would get none of these.")
+    output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
+    _tell_sources(result, output)
+
+
+def _show_pack(result: Any, output: Output) -> None:
+    if result.text:
+        output.whole(result.text)
+    elif result.dropped:
+        output.note("Nothing fits the budget: give more with --tokens or --chars.")
+    else:
+        output.note("No relevant code found.")
+    _tell_rewritten(result, output)
+    places = len(result.hits) if result.text else 0
+    output.note(f"{_counted(places, 'place')}, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    _tell_sources(result, output)
+    for drop in result.dropped:
+        output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
+
+
+def _tell_rewritten(result: Any, output: Output) -> None:
+    if result.rewritten:
+        output.note(f"Searched for: {result.rewritten}")
+
+
+def _tell_sources(result: Any, output: Output) -> None:
+    """Say which sources beside the workspace were searched and why, and which were not."""
+    for route in result.routes or ():
+        if route.source != WORKSPACE:
+            output.note(f"searched: {route.source}: {route.reason}")
+    if result.not_searched:
+        output.note(f"not searched: {', '.join(result.not_searched)}: nothing in the question speaks for it")
+
+
+def _show_files(result: Any, output: Output) -> None:
+    if not result.files:
+        output.note("No relevant file found.")
+    for file in result.files:
+        output.text(f"{file.score:8.2f}  {file.path}")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _show_story(result: Any, output: Output) -> None:
+    for chunk in result["candidates"]:
+        symbol = f"  {chunk['symbol']}" if chunk.get("symbol") else ""
+        output.text(f"{chunk['path']}:{chunk['startLine']}-{chunk['endLine']}{symbol}")
+        output.text(f"    {chunk['verdict']}")
+        if chunk.get("relevance") is None:  # nothing was searched for it
+            continue
+        words, meaning = (_of_search(chunk.get(rank)) for rank in ("lexicalRank", "denseRank"))
+        output.text(f"    by words: {words}, {chunk.get('lexical', 0):.0%} of the question's weight")
+        output.text(f"    by meaning: {meaning}, cosine {chunk.get('dense', 0):.2f}")
+        if matched := chunk.get("matched"):
+            output.text(f"    words of the question: {', '.join(matched)}")
+        if chunk.get("defines"):
+            output.text(f"    defines what the question names, {chunk['defines']:.0%} exactly")
+        if chunk.get("rerank") is not None:
+            output.text(f"    judged by the reranker: {chunk['rerank']:.2f}")
+        output.text(f"    relevance: {chunk['relevance']:.2f}")
+        for rule, share in chunk.get("contributions", ()):
+            output.text(f"        {share:+.2f}  {rule.replace('_', ' ')}")
+
+
+def _of_search(rank: int | None) -> str:
+    return f"number {rank}" if rank else "not among those found"
+
+
+def _show_comparison(result: Any, output: Output) -> None:
+    from msgspec import UnsetType
+    from rich.table import Table
+
+    table = Table("", "tokens", "time", "files", title=f"counted in {result.tokenizer}")
+    for name, way in (("retrieved chunks", result.chunks), ("whole files", result.whole_files)):
+        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)))
+    output.console().print(table)
+    if result.chunks.tokens:
+        output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")
+    for path in result.whole_files.files:
+        output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
+    for path in result.unread:
+        output.note(f"could not be read whole: {path}")
+    if not isinstance(result.answers, UnsetType):
+        _show_answers(result.answers, output)
+
+
+def _show_answers(answers: Any, output: Output) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("from retrieved chunks", "from whole files", show_lines=True)
+    both = (answers.chunks, answers.whole_files)
+    table.add_row(*(Text(harmless(one.text)) for one in both))
+    table.add_row(
+        *(f"{one.prompt_tokens:,} tokens, {one.answer_tokens:,} of the answer, {one.elapsed_ms / 1000:.1f} s" for one in both)
+    )
+    table.add_row(*(f"{one.citations} places cited, {one.unverified} unverified; {len(one.files)} files given" for one in both))
+    output.console().print(table)
+
+
+_SHOW = {
+    "search": _show_hits,
+    "context": _show_pack,
+    "files": _show_files,
+    "compare": _show_comparison,
+    "explain": _show_story,
+}

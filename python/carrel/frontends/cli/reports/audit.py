@@ -1,0 +1,102 @@
+"""`carrel audit`: read, check and export what was given to whom."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.common.since import since
+from carrel.frontends.common.wire import iso_time
+from carrel.model.caller import Caller
+from carrel.model.errors import CarrelError
+from carrel.policy.audit import AuditTrail, Entry, audit_file
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.model.ports import AuditEvent
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Show the newest entries, or verify the chain, or write all of it into a file."""
+    settings, _ = resolve(read_user())
+    trail = AuditTrail(Caller("command line"))
+    trail.settings = settings.audit
+    if not settings.audit.enabled:
+        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
+    if arguments.verify:
+        return _verify(trail, arguments.known, output)
+    after = since(arguments.since, time.time()) if arguments.since else None
+    if arguments.export:
+        return _export(trail.entries(after, arguments.kind), arguments.export, output)
+    found = trail.entries(after, arguments.kind, arguments.limit)
+    if output.json:
+        output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in found]})
+        return 0
+    for number, event in reversed(found):  # the newest last, where the prompt is
+        output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
+    output.note(f"{len(found):,} entries of {audit_file()}." if found else f"There is nothing in {audit_file()}.")
+    return 0
+
+
+def _verify(trail: AuditTrail, known: str | None, output: Output) -> int:
+    entries, head, problems = trail.verify(known)
+    if output.json:
+        output.value({"entries": entries, "head": head, "problems": list(problems)})
+        return 1 if problems else 0
+    for problem in problems:
+        output.text(problem)
+    output.text(f"head {head}")
+    if problems:
+        raise CarrelError("The log isn't as it was written", "docs/audit.md says what that can mean.")
+    output.note(f"{entries:,} entries are as they were written. Keep the head elsewhere to notice a log that is made anew.")
+    return 0
+
+
+def _export(entries: list[Entry], path: Path, output: Output) -> int:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            for entry in reversed(entries):
+                file.write(json.dumps(_plain(*entry), separators=(",", ":")) + "\n")
+    except FileExistsError:
+        raise CarrelError(f"{path} is there already", "Name a new file.") from None
+    except OSError as error:
+        raise CarrelError(f"{path} can't be written: {error.strerror}", "Name a file in a folder that can be.") from None
+    if output.json:
+        output.value({"file": str(path), "entries": len(entries)})
+    output.note(f"{len(entries):,} entries, the oldest first, are in {path}.")
+    return 0
+
+
+def _plain(number: int, event: AuditEvent) -> dict[str, Any]:
+    return {
+        "number": number,
+        "at": iso_time(event.at),
+        "kind": event.kind,
+        "user": event.user,
+        "details": event.details,
+    }
+
+
+def _summary(kind: str, details: Any) -> str:
+    """Say in a line what happened: by whom, what, where."""
+    caller = details.get("caller", "")
+    if kind in ("context", "search"):
+        places = [f"{place['path']}:{place['lines'][0]}-{place['lines'][1]}" for place in details.get("places", ())]
+        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+        return f"{caller}: {', '.join(places[:3]) or 'nothing given'}{more}"
+    if kind == "tool":
+        return f"{caller}: {details.get('tool')}{', failed' if details.get('failed') else ''}"
+    if kind == "answer":
+        return f"{caller}: {details.get('model')}, {details.get('answer_tokens')} tokens"
+    if kind == "sent":
+        told = f"{details.get('texts')} texts, {details.get('chars')} characters, ${details.get('dollars', 0):.4f}"
+        return f"{caller}: {details.get('provider')} at {details.get('host')}: {told}"
+    if kind == "permission":
+        verb = "allowed" if details.get("allowed") else "withdrawn"
+        return f"{caller}: {details.get('provider')} at {details.get('host')} {verb}"
+    return f"{caller}: " + ", ".join(f"{key} {value}" for key, value in details.items() if key != "caller")

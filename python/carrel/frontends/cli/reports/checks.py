@@ -1,0 +1,238 @@
+"""What `carrel doctor` looks at. Each check is a function that finds out one thing and never raises for what it finds."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from carrel.frontends.common.version import FROM_SOURCE, carrel_version
+from carrel.model.errors import SettingsError
+from carrel.model.installation import how_to_install, how_to_reinstall
+
+Level = Literal["ok", "note", "warning", "error"]
+MIN_PYTHON = (3, 11)
+_MB = 1_000_000
+_LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
+_WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
+_OPEN_FILES = 1_024
+_LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `remedy` says what to do unless all is well."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+
+Check = Callable[[Path], Iterator[Finding]]
+
+
+def python(_folder: Path) -> Iterator[Finding]:
+    """Check the interpreter and the packages that Carrel needs."""
+    version = sys.version.split()[0]
+    if sys.version_info < MIN_PYTHON:
+        yield Finding("Python", "error", version, "Install Python 3.11 or newer and Carrel into it.")
+    else:
+        yield Finding("Python", "ok", f"{version} at {sys.executable}")
+    missing = [
+        name for name in ("pygls", "lsprotocol", "msgspec", "platformdirs", "rich") if importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        yield Finding(
+            "Packages",
+            "error",
+            f"missing: {', '.join(missing)}",
+            how_to_install(),
+        )
+
+
+def native(_folder: Path) -> Iterator[Finding]:
+    """Check the compiled core: there, of this version, and with the fast kernel of this processor."""
+    try:
+        core = importlib.import_module("carrel.model.native")
+    except ImportError as error:
+        remedy = f"Install it again for this Python and system: {how_to_reinstall()}; in a checkout, `make test` builds it."
+        yield Finding("Native core", "error", str(error), remedy)
+        return
+    installed = carrel_version()
+    if installed not in (core.__version__, FROM_SOURCE):
+        remedy = "Two installations are mixed; from source: `make test` builds the core again."
+        yield Finding("Native core", "error", f"version {core.__version__}, but the package is {installed}", remedy)
+    kernel = core.simd_kernel()
+    detail = f"{core.__version__}, index format {core.FORMAT_VERSION}, vector kernel {kernel}"
+    if kernel == "scalar":
+        yield Finding(
+            "Native core",
+            "note",
+            detail,
+            "This processor has no vector instructions that Carrel knows; large indexes search slower.",
+        )
+    else:
+        yield Finding("Native core", "ok", detail)
+    counts = {name: core.count_tokens("def main():", name) for name in ("o200k_base", "cl100k_base")}
+    yield Finding("Tokenizers", "ok" if all(counts.values()) else "error", "exact: " + ", ".join(counts))
+
+
+def extras(_folder: Path) -> Iterator[Finding]:
+    """Check the optional parts."""
+    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+        yield Finding("More languages", "note", "not installed", f"For grammars of rare languages: {how_to_install('languages')}")
+    else:
+        yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
+    if importlib.util.find_spec("mcp_types") is None:
+        yield Finding("MCP", "note", "not installed", f"For `carrel mcp`: {how_to_install('mcp')}")
+    else:
+        yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
+    if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
+        yield Finding(
+            "Chat proxy",
+            "note",
+            f"{' and '.join(missing)} not installed",
+            f"For `carrel proxy`: {how_to_install('proxy')}",
+        )
+    else:
+        yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")
+
+
+def store(folder: Path) -> Iterator[Finding]:
+    """Check the store of vectors that is set: its package, its program, the permission."""
+    from carrel.composition.composition import Composition
+    from carrel.service.store_report import store_report
+    from carrel.settings.settings_files import settings_of
+
+    state = store_report(Composition(), settings_of(folder)[0])
+    if state.kind == "segments":
+        return
+    detail = f"{state.kind}, {state.place}"
+    if state.problem:
+        yield Finding("Vector store", "warning", f"{detail}: {state.problem}", "Until then the index's own vectors answer.")
+    elif not state.allowed:
+        yield Finding("Vector store", "warning", f"{detail}: not allowed yet", "Allow it: carrel confirm")
+    else:
+        yield Finding("Vector store", "ok", f"{detail}; whether it answers: carrel store status")
+
+
+def team(folder: Path) -> Iterator[Finding]:
+    """Check the team's cache of vectors that is set: its package, its secret, the permission."""
+    from carrel.composition.composition import Composition
+    from carrel.composition.team import problem_of
+    from carrel.settings.settings_files import settings_of
+
+    chosen = settings_of(folder)[0].team
+    if not chosen.used:
+        return
+    detail = chosen.url or chosen.folder
+    if problem := problem_of(chosen, Composition().outbound.of(settings_of(folder)[0])):
+        yield Finding("Team cache", "warning", f"{detail}: {problem}", "Until then the embedding model is asked for every text.")
+    else:
+        yield Finding("Team cache", "ok", f"{detail}; whether it answers: carrel store status")
+
+
+def settings(folder: Path) -> Iterator[Finding]:
+    """Check the user's settings file and what the workspace asks for."""
+    from carrel.settings.settings_files import settings_of, user_file
+
+    try:
+        _, problems = settings_of(folder)
+    except SettingsError as error:
+        yield Finding("Settings", "error", error.reason, f"Correct {error.path}, or remove it.")
+        return
+    if not problems:
+        yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
+    for problem in problems:
+        yield Finding("Settings", "warning", str(problem), "Correct or remove it; until then the default counts.")
+
+
+def cache(folder: Path) -> Iterator[Finding]:
+    """Check the folder that indexes live in: writable, local, with space."""
+    from carrel.index.index_location import locate
+    from carrel.settings.settings_files import settings_of
+
+    location = locate(folder, settings_of(folder)[0])
+    for problem in location.problems:
+        yield Finding("Index folder", "warning", problem, "Set `cacheFolder` to a folder on a local disk.")
+    place = location.directory
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        remedy = "Make it writable, or set `cacheFolder` in your settings to a folder that is."
+        yield Finding("Index folder", "error", f"{place} can't be written: {error.strerror}", remedy)
+        return
+    free = shutil.disk_usage(place).free
+    detail = f"{location.directory}, {free / 1e9:.1f} GB free"
+    if free < _NO_SPACE:
+        yield Finding("Index folder", "error", detail, "Free some space: an index takes about half the size of the source.")
+    elif free < _LOW_SPACE:
+        yield Finding(
+            "Index folder", "warning", detail, "Little space is left; an index takes about half the size of the source."
+        )
+    else:
+        yield Finding("Index folder", "ok", detail)
+
+
+def git(folder: Path) -> Iterator[Finding]:
+    """Check git, which tells branch switches and renames apart; without it hashes do."""
+    from carrel.git import git as repository
+    from carrel.git.git_process import git_program
+
+    if git_program(folder) is None:
+        yield Finding(
+            "Git", "note", "not found on PATH", "Install git to have HEAD and renames in the status; the index works without."
+        )
+        return
+    state = repository.state(folder)
+    if state is None and any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        remedy = "Try `git status` there: it says whether the repository is damaged or belongs to another user (safe.directory)."
+        yield Finding("Git", "warning", "there is a repository, but git can't read it", remedy)
+    elif state is None:
+        yield Finding("Git", "ok", "found; this folder is in no repository")
+    else:
+        commit = state.head[:12] if state.head else "no commit yet"
+        yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+
+
+def memory(_folder: Path) -> Iterator[Finding]:
+    """Check the memory that the system allows the process: where there is too little, it ends without a word."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < _LITTLE_MEMORY:
+        level: Level = "error" if soft < _NO_MEMORY else "warning"
+        detail = f"{soft / _MB:,.0f} MB of addresses allowed; threads reserve more of these than they use of memory"
+        yield Finding("Memory", level, detail, "ulimit -v unlimited")
+
+
+def limits(_folder: Path) -> Iterator[Finding]:
+    """Check the system's limits on watched folders and open files."""
+    watches = Path("/proc/sys/fs/inotify/max_user_watches")
+    if watches.exists():
+        number = int(watches.read_text())
+        if number < _WATCHES:
+            remedy = f"sudo sysctl fs.inotify.max_user_watches={_WATCHES * 8} (and the same line in /etc/sysctl.d to keep it)"
+            detail = f"the system allows {number:,}; editors and Carrel may miss changes until you ask"
+            yield Finding("Watched folders", "warning", detail, remedy)
+        else:
+            yield Finding("Watched folders", "ok", f"{number:,} allowed")
+    if sys.platform != "win32":
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
+            yield Finding("Open files", "warning", f"{soft} allowed", f"ulimit -n {_OPEN_FILES * 4}")

@@ -1,0 +1,39 @@
+"""`carrel selftest`: ten checks of the remote parts. Exit code 1 where one fails."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.selftest.checks import Check, may_be_live, selftest
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user
+from carrel.system.background import run_blocking
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+
+_SIGNS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Run them, and show each as it ends."""
+    settings, _ = resolve(read_user())
+    live = arguments.live or may_be_live(settings)
+    if not output.json:
+        output.note("GitHub is asked itself." if live else "A stand-in on this machine answers for GitHub; --live asks GitHub.")
+
+    def told(check: Check) -> None:
+        if not output.json:
+            output.text(f"{check.number:>2} {_SIGNS[check.verdict]:<8}{check.name} ({check.against}): {check.detail}")
+
+    checks = cancellable(lambda token: run_blocking(selftest(settings, live=live, program=arguments.qdrant, told=told), token))
+    failed = sum(check.verdict == "failed" for check in checks)
+    skipped = sum(check.verdict == "skipped" for check in checks)
+    if output.json:
+        output.value({"ok": not failed, "live": live, "skipped": skipped, "checks": [asdict(check) for check in checks]})
+    else:
+        output.note(f"{len(checks) - failed - skipped} of {len(checks)} passed, {failed} failed, {skipped} skipped")
+    return int(bool(failed))

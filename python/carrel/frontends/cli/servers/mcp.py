@@ -1,0 +1,83 @@
+"""`carrel mcp [install | uninstall]`."""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import Namespace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.frontends.cli.questions.in_process import folder
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.installation import how_to_install
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+    from carrel.policy.broad_folders import BroadFolder
+    from carrel.settings.settings import Options
+
+TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Serve, or write a client's configuration."""
+    if arguments.action:
+        from carrel.frontends.cli.servers.mcp_install import run as configure
+
+        return configure(arguments, output)
+    roots = tuple(folder(root) for root in arguments.root)
+    options = _options(arguments.settings)
+    broad: BroadFolder = "once indexed" if arguments.roots_by_editor else "allowed"
+    if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
+        raise CarrelError(
+            "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
+            f"Install it: {how_to_install('mcp')}",
+        )
+    if arguments.http is None:
+        if arguments.token_file:
+            raise InvalidInput(
+                "--token-file", "is for --http: over stdio there is nobody to keep out", "Leave it out, or give --http."
+            )
+        if arguments.rate_limit is not None:
+            raise InvalidInput(
+                "--rate-limit", "is for --http: over stdio the one client waits for its answers", "Leave it out, or give --http."
+            )
+        from carrel.frontends.common import parent_process
+        from carrel.frontends.mcp.early_responder import EarlyResponder
+
+        parent_process.end_with_parent()
+        responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
+        from carrel.frontends.mcp.serve import run as serve
+
+        return serve(roots, responder, options, broad)
+    from carrel.frontends.common.rate_limit import RateLimit
+    from carrel.frontends.mcp.http import Loopback
+    from carrel.frontends.mcp.serve import run as serve
+
+    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad)
+
+
+def _options(text: str) -> Options:
+    """Read settings as typed, or as an editor hands them over."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput("--settings", f"is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("--settings", "is not a JSON object", 'Give one such as {"exclude": ["*.gen.ts"]}.')
+    return value
+
+
+def _token(file: Path | None) -> str | None:
+    """Read the bearer token; never an argument, which every user of the machine could read."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        token = file.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput("--token-file", f"{file} can't be read: {error}") from None
+    if not token or not token.isascii() or any(character.isspace() for character in token):
+        raise InvalidInput("--token-file", f"{file} must hold one token: ASCII, without spaces")
+    return token

@@ -1,0 +1,1 @@
+"""Commands that change what the person has set up."""

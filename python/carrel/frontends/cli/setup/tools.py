@@ -1,0 +1,161 @@
+"""`carrel tools`: sources of tools in the person's settings, what they hold, what of it is approved, and the search over it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from carrel.composition.composition import Composition
+from carrel.extensions.tools.catalogue.exports import export
+from carrel.extensions.tools.catalogue.search import ToolQuery
+from carrel.frontends.cli.terminal.terminal_confirmation import confirm
+from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.lsp.convert.convert_tools import from_tool
+from carrel.frontends.lsp.messages.tool_messages import ToolsListResult, ToolsSearchResult
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user
+from carrel.settings.settings_writer import set_tool_source
+from carrel.settings.tool_settings import read_tools
+from carrel.system.background import run_blocking
+
+if TYPE_CHECKING:
+    from carrel.extensions.tools.tool_catalogue import StatedTool
+    from carrel.extensions.tools.tool_service import ToolService
+    from carrel.frontends.cli.terminal.output import Output
+
+_LONGEST_LINE = 100
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Do what the action says."""
+    actions = {"add": _add, "remove": _remove, "refresh": _refresh, "approve": _approve, "list": _list, "search": _search}
+    return actions[arguments.action](arguments, output)
+
+
+def _service(output: Output) -> ToolService:
+    settings, problems = resolve(read_user())
+    for problem in problems:
+        output.warn(f"setting: {problem}")
+    return Composition().tools(settings, confirm=confirm)
+
+
+def _add(arguments: Namespace, output: Output) -> int:
+    command = arguments.server
+    given = [kind for kind in ("file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
+    if arguments.url and not arguments.openapi:
+        given.append("url")
+    if len(given) != 1:
+        raise InvalidInput("source", "give one of --url, --file, --openapi, or a program after --")
+    kind, value = _source(arguments, command)
+    try:
+        read_tools({kind: {arguments.name: value}})
+    except ValueError as error:
+        raise InvalidInput("tools", str(error)) from None
+    if arguments.name in _service(output).settings.sources:
+        raise InvalidInput(
+            "NAME", f'there is a source "{arguments.name}" already', f"Remove it: carrel tools remove {arguments.name}"
+        )
+    path = set_tool_source(kind, arguments.name, value)
+    output.note(f"Written to {path}.")
+    service = _service(output)
+    problems = run_blocking(service.catalogue.refresh(service.settings, [arguments.name]))
+    return _told(service, [arguments.name], problems, output)
+
+
+def _source(arguments: Namespace, command: list[str]) -> tuple[str, dict[str, Any] | str]:
+    if arguments.file:
+        return "files", str(arguments.file.absolute())
+    if arguments.openapi:
+        document = str(arguments.openapi.absolute())
+        service = {"document": document, "url": arguments.url, "key": arguments.key}
+        return "openapi", {name: value for name, value in service.items() if value} if arguments.url else document
+    fields: dict[str, Any] = {"url": arguments.url, "key": arguments.key}
+    if command:
+        cwd = str(arguments.cwd.absolute()) if arguments.cwd else None
+        fields = {"command": command[0], "args": command[1:], "env": arguments.env, "cwd": cwd}
+    return "servers", {name: value for name, value in fields.items() if value}
+
+
+def _remove(arguments: Namespace, output: Output) -> int:
+    service = _service(output)
+    if arguments.name not in service.settings.sources:
+        raise InvalidInput("NAME", f'there is no source "{arguments.name}"', _known(service))
+    for kind in ("servers", "files", "openapi"):
+        if arguments.name in getattr(service.settings, kind):
+            set_tool_source(kind, arguments.name, None)
+    service.catalogue.store.remove(arguments.name)
+    if output.json:
+        output.value({"removed": arguments.name})
+    output.note(f"{arguments.name} is removed, and what you approved of it.")
+    return 0
+
+
+def _refresh(arguments: Namespace, output: Output) -> int:
+    service = _service(output)
+    problems = run_blocking(service.catalogue.refresh(service.settings, arguments.names))
+    return _told(service, arguments.names or service.settings.sources, problems, output)
+
+
+def _told(service: ToolService, names: Any, problems: list[str], output: Output) -> int:
+    """Show what was read of sources."""
+    state = service.state()
+    tools = [item for item in state.tools if item.tool.source in names]
+    if output.json:
+        output.value(ToolsListResult(tools=tuple(map(from_tool, tools)), problems=(*problems, *state.problems)))
+    else:
+        for item in tools:
+            _show(item, output)
+    for problem in (*problems, *state.problems):
+        output.warn(f"problem: {problem}")
+    return 1 if problems else 0
+
+
+def _approve(arguments: Namespace, output: Output) -> int:
+    service = _service(output)
+    if unknown := [name for name in arguments.names if name not in service.settings.sources]:
+        raise InvalidInput("NAME", f'there is no source "{unknown[0]}"', _known(service))
+    waiting = [
+        item for item in service.state().tools if not item.usable and (not arguments.names or item.tool.source in arguments.names)
+    ]
+    if not run_blocking(service.approve(waiting)):
+        raise CarrelError("Nothing was approved: the code was not typed")
+    if output.json:
+        output.value({"approved": [item.tool.qualified for item in waiting]})
+    output.note(f"{len(waiting)} approved." if waiting else "No tool waits for you.")
+    return 0
+
+
+def _list(arguments: Namespace, output: Output) -> int:
+    service = _service(output)
+    state = service.state()
+    if arguments.export:
+        output.value(export([item.tool for item in state.tools if item.usable], arguments.export))
+        return 0
+    return _told(service, {item.tool.source for item in state.tools}, [], output)
+
+
+def _search(arguments: Namespace, output: Output) -> int:
+    service = _service(output)
+    asked = ToolQuery(arguments.query, arguments.limit, arguments.risk, tuple(arguments.tag))
+    found = run_blocking(service.search(asked, usable_only=False))
+    if output.json:
+        output.value(ToolsSearchResult(tools=tuple(from_tool(stated, item) for item, stated in found), elapsed_ms=0.0))
+    for item, stated in found:
+        _show(stated, output, f"{item.score:.2f} ")
+    if not found:
+        output.note("No tool fits.")
+    return 0
+
+
+def _show(stated: StatedTool, output: Output, before: str = "") -> None:
+    if output.json:
+        return
+    tool = stated.tool
+    mark = "" if stated.usable else f" [{stated.state}: carrel tools approve]"
+    about = one_line(" ".join(tool.description.split()))
+    output.text(f"{before}{tool.qualified} ({tool.risk}){mark}  {about[:_LONGEST_LINE]}")
+
+
+def _known(service: ToolService) -> str:
+    return f"There are: {', '.join(service.settings.sources) or 'none'}."

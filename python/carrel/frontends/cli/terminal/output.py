@@ -1,0 +1,161 @@
+"""Where output goes: one result on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from carrel.frontends.cli.terminal.terminal_text import harmless, one_line
+from carrel.model.json_lines import single_line
+from carrel.model.lines import lines_of
+
+if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
+    from rich.console import Console
+
+    from carrel.model.local_index import Progress
+
+
+class OutputClosed(Exception):
+    """The reader of standard output has seen enough (`carrel search … | head`)."""
+
+
+class OutputFailed(Exception):
+    """Standard output doesn't take the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Prints results and failures in the form that was asked for."""
+
+    json: bool = False
+    silent: bool = False
+
+    def value(self, value: object) -> None:
+        """Print the one JSON value; `value` is a wire struct or plain data."""
+        import msgspec
+
+        if not self.silent:
+            _write(single_line(msgspec.json.encode(value)))
+
+    def text(self, text: str) -> None:
+        """Print one line. Whatever names and code hold, it stays one line and moves no cursor."""
+        if not self.silent:
+            _write(one_line(text).encode())
+
+    def whole(self, text: str) -> None:
+        """Print a text of many lines: byte for byte into a file or a pipe, harmless on a terminal."""
+        shown = harmless(text) if _is_terminal(sys.stdout) else text
+        _write(shown.encode(errors="surrogateescape"))
+
+    def piece(self, text: str) -> None:
+        """Print a part of a text as it comes, harmless on a terminal."""
+        shown = harmless(text) if _is_terminal(sys.stdout) else text
+        _write(shown.encode(errors="replace"), end=b"")
+
+    def note(self, text: str) -> None:
+        """Tell the person something beside the result."""
+        if not self.json and not self.silent:
+            _tell(text)
+
+    def warn(self, text: str) -> None:
+        """Tell the person what is wrong though there is a result, also beside a JSON one."""
+        if not self.silent:
+            _tell(text)
+
+    def fail(self, message: str) -> None:
+        """Say why there is no result."""
+        _tell(f"carrel: {message}")
+        if self.json:
+            self.value({"error": one_line(message)})
+
+    def usage(self, text: str) -> None:
+        """Show how a command is written."""
+        for line in lines_of(text):
+            self.note(line)
+
+    def console(self) -> Console:
+        """Give a console for results; colours only on a terminal, full width when piped."""
+        from rich.console import Console
+
+        return Console(highlight=False, soft_wrap=not _is_terminal(sys.stdout))
+
+    @contextmanager
+    def progress(self, title: str, *, unit: str = "files", shows_text: bool = False) -> Iterator[Progress]:
+        """Show how many are done of how many on standard error: a bar on a terminal, a line every few seconds elsewhere.
+
+        `unit` is what the caller counts. With `shows_text` also what is told beside them, which otherwise is the path.
+        """
+        if self.json or self.silent:
+            yield lambda _done, _total, _path: None
+        elif _is_terminal(sys.stderr):
+            yield from _bar(one_line(title), unit, shows_text=shows_text)
+        else:
+            yield _lines(title, unit, shows_text=shows_text)
+
+    def progress_lines(self, title: str) -> Progress:
+        """Give what shows progress by a line every few seconds, for work that seldom takes that long."""
+        return (lambda _done, _total, _path: None) if self.json else _lines(title, "files", shows_text=False)
+
+
+def _write(data: bytes, end: bytes = b"\n") -> None:
+    if sys.stdout is None:
+        raise OutputFailed("it is closed")
+    try:
+        sys.stdout.buffer.write(data + end)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        # Python must not complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise OutputClosed from None
+        raise OutputFailed(error.strerror or str(error)) from None
+
+
+def _tell(text: str) -> None:
+    """Print a line on standard error; nobody may be there to read it, which is no reason to fail."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(one_line(text), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _bar(title: str, unit: str, *, shows_text: bool) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def report(done: int, total: int, text: str) -> None:
+            described = f"{title} ({one_line(text)})" if shows_text and text else title
+            bar.update(task, completed=done, total=total or None, description=described)
+
+        yield report
+
+
+def _lines(title: str, unit: str, *, shows_text: bool, every_s: float = 5.0) -> Progress:
+    last = time.monotonic()
+
+    def report(done: int, total: int, text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every_s:
+            last = time.monotonic()
+            _tell(f"{title}: {done:,} of {total:,} {unit}" + (f", {text}" if shows_text and text else ""))
+
+    return report

@@ -1,0 +1,1 @@
+"""The `carrel/*` requests: decode, call, encode."""

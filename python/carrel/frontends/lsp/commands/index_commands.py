@@ -1,0 +1,119 @@
+"""The requests about the index itself: decode, call, encode."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from carrel.frontends.common.wire import iso_time
+from carrel.frontends.lsp.messages import index_messages as wire
+from carrel.model.errors import CarrelError
+from carrel.model.structs import decode
+from carrel.service import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from carrel.composition.stores import ReplicaStatus
+    from carrel.frontends.lsp.convert.request_targets import RequestTargets
+    from carrel.frontends.lsp.progress import ProgressBars
+    from carrel.index.status import Status
+    from carrel.service.workspace import Workspace
+
+
+class IndexCommands:
+    """One coroutine a request."""
+
+    def __init__(self, targets: RequestTargets, bars: ProgressBars | None) -> None:
+        self._targets = targets
+        self._bars = bars
+
+    def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
+        """Return the handler of every method."""
+        return {"carrel/status": self.status, "carrel/index": self.index, "carrel/clear": self.clear}
+
+    async def status(self, raw: Any) -> wire.StatusResult:
+        """Answer `carrel/status`."""
+        workspace = self._targets.workspace(decode(wire.StatusParams, raw))
+        return status_result(workspace, await workspace.status())
+
+    async def index(self, raw: Any) -> wire.IndexResult:
+        """Answer `carrel/index`."""
+        params = decode(wire.IndexParams, raw)
+        workspace = self._targets.workspace(params)
+        await workspace.settle()
+        report = await self._run_index(workspace, params)
+        return wire.IndexResult(**dataclasses.asdict(report))
+
+    async def clear(self, raw: Any) -> wire.ClearResult:
+        """Answer `carrel/clear`."""
+        workspace = self._targets.workspace(decode(wire.ClearParams, raw))
+        return wire.ClearResult(freed_bytes=await workspace.clear())
+
+    async def _run_index(self, workspace: Workspace, params: wire.IndexParams) -> Any:
+        index = await workspace.open()
+        if index.store.role == "follower":
+            return await queries.followed_index(workspace, force=bool(params.force))
+        job = workspace.request_index(force=params.force)
+        bar = None
+        if params.work_done_token is not None and self._bars:
+            bar = self._bars.open(
+                job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job)
+            )
+        message = "cancelled"
+        try:
+            report = await workspace.queue.wait(job)
+            message = f"{report.added + report.changed} files indexed, {report.unchanged} unchanged"
+        except CarrelError as error:
+            message = str(error)
+            raise
+        finally:
+            if bar and self._bars:
+                self._bars.end(job, bar, message)
+        return report
+
+
+def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
+    """Encode a status."""
+    return wire.StatusResult(
+        workspace_folder=workspace.uri,
+        state=status.state,
+        role=status.role,
+        files=status.files,
+        chunks=status.chunks,
+        bytes=status.bytes,
+        languages=status.languages,
+        model=wire.ModelInfo(id=status.model_id, dims=status.dims),
+        store=status.store,
+        vectors=_from_replica(status.vectors) if status.vectors else UNSET,
+        last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
+        last_commit_sha=status.last_commit or UNSET,
+        head_sha=status.head_sha or UNSET,
+        pending=status.pending,
+        complete=status.complete,
+        unfinished=status.unfinished,
+        skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
+        failed=tuple(wire.FailedFile(path=path, reason=reason) for path, reason in status.failed),
+        failed_files=status.failed_files,
+        refused_files=status.refused_files,
+        chunks_without_vectors=status.chunks_without_vectors,
+        masked_files=status.masked[0],
+        masked_secrets=status.masked[1],
+        problems=status.problems,
+        error=status.error or UNSET,
+    )
+
+
+def _from_replica(status: ReplicaStatus) -> wire.VectorsInfo:
+    return wire.VectorsInfo(
+        kind=status.kind,
+        place=status.place,
+        state=status.state,
+        leaves_machine=status.leaves_machine,
+        held=status.held,
+        backlog=status.backlog,
+        lag_seconds=status.lag_seconds,
+        problem=status.problem or UNSET,
+    )

@@ -1,0 +1,352 @@
+"""The `carrel/*` requests that ask something: decode, call, encode. Those about index, models and tools stand beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, UnsetType, structs
+
+from carrel.frontends.common.since import since
+from carrel.frontends.common.uris import join_uri
+from carrel.frontends.common.wire import Wire, iso_time
+from carrel.frontends.lsp.commands.index_commands import IndexCommands
+from carrel.frontends.lsp.commands.model_commands import ModelCommands
+from carrel.frontends.lsp.commands.source_commands import SourceCommands
+from carrel.frontends.lsp.commands.tool_commands import ToolCommands
+from carrel.frontends.lsp.convert import convert_chat, convert_review
+from carrel.frontends.lsp.convert import convert_questions as convert
+from carrel.frontends.lsp.convert.errors import on_wire
+from carrel.frontends.lsp.convert.receipts import with_receipt
+from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
+from carrel.frontends.lsp.messages import compare_messages as compare_wire
+from carrel.frontends.lsp.messages import question_messages as wire
+from carrel.frontends.lsp.messages.audit_messages import AuditEntry, AuditParams, AuditResult
+from carrel.frontends.lsp.messages.chat_messages import ChatParams, ChatResult, ChatStep, CitationsParams, CitationsResult
+from carrel.frontends.lsp.messages.methods import REQUESTS
+from carrel.frontends.lsp.messages.review_messages import ReviewParams, ReviewResult
+from carrel.model.errors import InvalidInput, NotReady, ProviderError
+from carrel.model.outbound import collect
+from carrel.model.structs import decode
+from carrel.model.types import Query
+from carrel.pack.chat import augment, question_of
+from carrel.pack.formats import places_text, without_text
+from carrel.service import asks, context_service, group_context, group_search, queries, reviews
+from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
+from carrel.service.folder_group import FolderGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from carrel.agent.agent_steps import Event
+    from carrel.agent.reviewer import Step
+    from carrel.frontends.lsp.client_model import Asker
+    from carrel.frontends.lsp.progress import ProgressBars
+    from carrel.model.ports import ChatModel
+    from carrel.policy.consent import Consent
+    from carrel.service.session import Session
+    from carrel.service.workspace import Workspace
+
+
+class Commands:
+    """One coroutine a request; parameters come as plain data, results are wire structs."""
+
+    def __init__(
+        self, session: Session, bars: ProgressBars | None, client: Asker | None = None, consent: Consent | None = None
+    ) -> None:
+        """Answer from `session`. `client` can be told of progress and asked for its chat model, `consent` asks the person
+        for permissions; the command line has none of them here.
+        """
+        self._session = session
+        self._client = client
+        self._targets = targets = RequestTargets(session)
+        self.indexes = IndexCommands(targets, bars)
+        self._others = (
+            self.indexes,
+            SourceCommands(session, targets.workspace),
+            ModelCommands(session, consent),
+            ToolCommands(session, targets.workspace, client),
+        )
+
+    def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
+        """Return the handler of every method."""
+        others = {method: handler for part in self._others for method, handler in part.table().items()}
+        own = {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS if method not in others}
+        return {**own, **others}
+
+    @with_receipt
+    async def search(self, raw: Any) -> wire.SearchResult:
+        """Answer `carrel/search`."""
+        started = time.perf_counter()
+        params = decode(wire.SearchParams, raw)
+        searched = self._targets.searched(params)
+        workspace = searched.first if isinstance(searched, FolderGroup) else searched
+        active = self._targets.named(workspace, params.active.uri) if params.active else None
+        query = Query(
+            params.query,
+            params.limit,
+            convert.to_filters(params.filters),
+            active_path=active.path if active else None,
+            selection=selected_lines(active, params.active),
+        )
+        found = await group_search.search(
+            searched,
+            query,
+            params.wait_ms,
+            history=convert.to_history(params.history),
+            plan=params.plan,
+            rerank=params.rerank,
+            sources=params.sources,
+        )
+        hits = [without_text(hit) for hit in found.hits] if params.format == "places" else found.hits
+        result = self._search_result(searched, hits, convert.from_diagnostics(found.own), started)
+        if params.format == "places":
+            result = structs.replace(result, text=places_text(hits))
+        if params.last_change:
+            changes = await group_search.last_changes(searched, found.hits)
+            result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
+        done, routes = found.diagnostics, convert.from_routes(found.routes)
+        return structs.replace(
+            result,
+            rewritten=done.rewritten or UNSET,
+            sub_queries=done.sub_queries or UNSET,
+            routes=routes or UNSET,
+            not_searched=found.not_searched or UNSET,
+            missing_folders=convert.from_missing(found.missing),
+            confidence=found.confidence,
+        )
+
+    async def similar(self, raw: Any) -> wire.SearchResult:
+        """Answer `carrel/similar`."""
+        started = time.perf_counter()
+        params = decode(wire.SimilarParams, raw)
+        workspace, path = self._targets.file(params.uri)
+        lines = (convert.line_of(params.range.start.line), convert.line_of(params.range.end.line))
+        hits = await queries.similar(workspace, path, lines, params.limit)
+        return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
+
+    async def files(self, raw: Any) -> wire.FilesResult:
+        """Answer `carrel/files`."""
+        started = time.perf_counter()
+        params = decode(wire.FilesParams, raw)
+        workspace = self._targets.workspace(params)
+        query = Query(params.query, params.limit, convert.to_filters(params.filters))
+        found = await queries.files(workspace, query, params.pool_size, params.wait_ms)
+        uri_of = partial(_uri_of, workspace)
+        files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
+        return wire.FilesResult(files=files, elapsed_ms=_since(started))
+
+    @with_receipt
+    async def compare(self, raw: Any) -> compare_wire.CompareResult:
+        """Answer `carrel/compare`."""
+        started = time.perf_counter()
+        params = decode(compare_wire.CompareParams, raw)
+        workspace = self._targets.workspace(params)
+        budget = convert.to_budget(params.budget, workspace.settings.budget)
+        query = Query(params.query, params.limit)
+        answers: compare_wire.CompareAnswers | UnsetType = UNSET
+        if params.answers:
+            model = self.chat_model(workspace, params.model_token, params.model)
+            found, (chunks, whole), tokenizer = await asks.compare(workspace, query, budget, model, params.model, params.wait_ms)
+            answers = compare_wire.CompareAnswers(
+                chunks=convert_chat.from_answered(chunks, found.chunks),
+                whole_files=convert_chat.from_answered(whole, found.whole_files),
+            )
+        else:
+            counting = workspace.tokenizer(params.model)
+            found, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
+        return compare_wire.CompareResult(
+            chunks=convert_chat.from_way(found.chunks),
+            whole_files=convert_chat.from_way(found.whole_files),
+            unread=found.unread,
+            answers=answers,
+            tokenizer=tokenizer,
+            elapsed_ms=_since(started),
+        )
+
+    async def context(self, raw: Any) -> wire.ContextResult:
+        """Answer `carrel/context`."""
+        params = decode(wire.ContextParams, raw)
+        return await self._context(params, params.query)
+
+    async def augment(self, raw: Any) -> wire.AugmentResult:
+        """Answer `carrel/augment`."""
+        params = decode(wire.AugmentParams, raw)
+        pack = await self._context(params, params.query or question_of(params.text))
+        return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
+
+    @with_receipt
+    async def chat(self, raw: Any) -> ChatResult:
+        """Answer `carrel/chat`."""
+        started = time.perf_counter()
+        params = decode(ChatParams, raw)
+        messages = convert_chat.to_messages(params)
+        workspace = self._targets.one(params)
+        model = self.chat_model(workspace, params.model_token, params.model)
+        uri_of = partial(_uri_of, workspace)
+        steps: list[ChatStep] = []
+
+        def tell(event: Event) -> None:
+            step = convert_chat.from_event(event, uri_of)
+            if step is not None:
+                self._report(params.partial_result_token, step)
+                steps.extend([step] if step.kind != "text" else [])
+
+        query = params.query or question_of(messages[-1].text) or messages[-1].text
+        sized = structs.replace(params, window=params.window or params.max_tokens or model.spec.window)
+        context = self._targets.context_request(workspace, sized, query)
+        context = context if context.history else dataclasses.replace(context, history=tuple(messages[:-1]))
+        asked = await asks.ask(workspace, asks.AskRequest(messages, context, params.max_tokens), model, tell)
+        pack = _context_result(workspace, asked.context, started)
+        return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
+
+    @with_receipt
+    async def review(self, raw: Any) -> ReviewResult:
+        """Answer `carrel/review`."""
+        started = time.perf_counter()
+        params = decode(ReviewParams, raw)
+        workspace = self._targets.workspace(params)
+        model = self.chat_model(workspace, params.model_token, params.model)
+        uri_of = partial(_uri_of, workspace)
+
+        def tell(step: Step) -> None:
+            self._report(params.partial_result_token, convert_review.from_step(step, uri_of))
+
+        found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
+        return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+
+    async def explain(self, raw: Any) -> dict[str, Any]:
+        """Answer `carrel/explain`."""
+        params = decode(wire.ExplainParams, raw)
+        if params.pack_id is not None:
+            return convert.from_kept(self._kept(params.pack_id))
+        if params.query is None or params.path is None or params.line is None:
+            raise InvalidInput("packId", "is not given", "Give `packId`, or `query`, `path` and `line`.")
+        workspace, path = self._targets.workspace(params), params.path
+        if path.startswith("file:"):
+            workspace, path = self._targets.file(path)
+        found = await queries.explain_line(workspace, Query(params.query), path, params.line)
+        return {"candidates": [convert.from_explanation(item) for item in found]}
+
+    async def audit(self, raw: Any) -> AuditResult:
+        """Answer `carrel/audit`."""
+        params = decode(AuditParams, raw)
+        after = since(params.since, time.time()) if params.since else None
+        trail = self._session.composition.audit
+        if trail is None:
+            return AuditResult(entries=(), enabled=False)
+        found = await asyncio.to_thread(trail.entries, after, params.kind, params.limit)
+        entries = tuple(
+            AuditEntry(number=number, at=iso_time(event.at), kind=event.kind, user=event.user, details=dict(event.details))
+            for number, event in found
+        )
+        return AuditResult(entries=entries, enabled=trail.settings.enabled, problem=trail.problem or UNSET)
+
+    async def citations(self, raw: Any) -> CitationsResult:
+        """Answer `carrel/citations`."""
+        from carrel.agent.citations import check  # noqa: PLC0415 - a server starts without the engine
+        from carrel.service.asks import readable  # noqa: PLC0415 - likewise
+
+        params = decode(CitationsParams, raw)
+        kept = self._kept(params.pack_id)
+        searched: Workspace | FolderGroup = self._session.workspace(kept.root)
+        if kept.roots:
+            searched = self._session.group({name: self._session.workspace(root) for name, root in kept.roots.items()})
+        # Of several folders a path that wasn't given says of none whose it is.
+        more = await readable(searched, params.text) if params.also_readable and not isinstance(searched, FolderGroup) else ()
+        checked = await asyncio.to_thread(check, params.text, [*kept.answer.pack.items, *more])
+        return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, searched)))
+
+    # --- parts
+
+    def chat_model(self, workspace: Workspace, token: wire.ProgressToken | None, name: str | None) -> ChatModel:
+        """Return the client's own model if it lends one, else the one that is set. Raises `ProviderError`."""
+        if self._client is not None and (lent := self._client.model(token)):
+            return lent
+        try:
+            return workspace.chat_model(name)
+        except ProviderError as error:
+            if self._client is None or workspace.settings.models.chat.provider:
+                raise
+            raise ProviderError(error.reason, f"{error.remedy} {self._client.remedy}") from None
+
+    def _kept(self, pack_id: str) -> StoredContext:
+        kept = self._session.recent.get(pack_id)
+        if kept is None:
+            raise InvalidInput("packId", "is not among the recent packs")
+        return kept
+
+    def _report(self, token: wire.ProgressToken | None, partial_result: Wire) -> None:
+        if self._client is not None:
+            self._client.report(token, partial_result)
+
+    async def _context(self, params: wire.ContextParams, query: str) -> wire.ContextResult:
+        started = time.perf_counter()
+        budget = convert.to_budget(params.budget, default_budget(self._session.settings, params))
+        request = ContextRequest(query, 1, budget, format=params.format, trigger=params.trigger)
+        searched: Workspace | FolderGroup | None = None
+        with collect() as receipt:
+            try:
+                searched = self._targets.searched(params)
+            except (NotReady, InvalidInput) as error:
+                answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
+            else:
+                if isinstance(searched, FolderGroup):
+                    answer = await group_context.context(searched, self._targets.context_requests(searched, params, query))
+                else:
+                    answer = await context_service.context(searched, self._targets.context_request(searched, params, query))
+        return structs.replace(_context_result(searched, answer, started), sent=convert.from_receipt(receipt))
+
+    def _quiet(self, params: wire.ContextParams) -> bool:
+        return params.trigger == "chat" and not self._session.settings.rag_enabled
+
+    def _search_result(
+        self, searched: Workspace | FolderGroup, hits: Any, plan: dict[str, Any], started: float
+    ) -> wire.SearchResult:
+        uri_of, folder_of = partial(_uri_of, searched), partial(_folder_of, searched)
+        return wire.SearchResult(
+            hits=tuple(convert.from_hit(hit, uri_of, folder_of=folder_of) for hit in hits),
+            elapsed_ms=_since(started),
+            state=searched.state(),
+            pending=searched.pending,
+            plan=plan,
+        )
+
+
+def _context_result(searched: Workspace | FolderGroup | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
+    return convert.from_pack(
+        answer.pack,
+        partial(_uri_of, searched),
+        state=answer.state,
+        pending=answer.pending,
+        error=answer.problem,
+        elapsed_ms=_since(started),
+        stages=answer.stages,
+        rewritten=answer.rewritten,
+        sub_queries=answer.sub_queries,
+        routes=answer.routes,
+        not_searched=answer.not_searched,
+        confidence=answer.confidence,
+        missing=answer.missing,
+        folder_of=partial(_folder_of, searched),
+    )
+
+
+def _folder_of(searched: Workspace | FolderGroup | None, name: str) -> str | UnsetType:
+    return searched.folders[name].uri if name and isinstance(searched, FolderGroup) else UNSET
+
+
+def _uri_of(workspace: Workspace | FolderGroup | None, path: str) -> str:
+    """Spell a path as the editor does."""
+    if workspace is None:
+        return join_uri("", path)
+    if isinstance(workspace, FolderGroup):
+        return _uri_of(*(workspace.place(path) or (workspace.first, path)))
+    return workspace.source_uri(path) or workspace.buffers.uri(path) or join_uri(workspace.uri, path)
+
+
+def _since(started: float) -> float:
+    return round(1000 * (time.perf_counter() - started), 3)

@@ -1,0 +1,1 @@
+"""Between values and the wire."""

@@ -1,0 +1,280 @@
+"""Between core values and the wire: hits, packs, filters, budgets, positions.
+
+Positions are UTF-16 on the wire: the server chooses that encoding, which every LSP client must support, and the core
+counts in it as well, so nothing is ever converted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, UnsetType, structs
+
+from carrel.frontends.common.filters import checked_filters
+from carrel.frontends.common.wire import (
+    Boost,
+    Contribution,
+    DroppedResult,
+    LastChangeResult,
+    RouteResult,
+    State,
+    camel_case,
+    iso_time,
+)
+from carrel.frontends.lsp.messages import question_messages as wire
+from carrel.frontends.lsp.messages.sent_messages import SentResult
+from carrel.model.bounds import MOST_LINES
+from carrel.model.conversation import Message, Role
+from carrel.model.errors import InvalidInput
+from carrel.model.outbound import Receipt, summed
+from carrel.model.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
+
+if TYPE_CHECKING:
+    from carrel.assist.routing import Route
+    from carrel.git.git import LastChange
+    from carrel.search.explain import Explanation
+    from carrel.search.retriever import Retrieval
+    from carrel.service.context_request import StoredContext
+    from carrel.service.missing_folder import MissingFolder
+
+UriOf = Callable[[str], str]
+"""Relative path to URI, in the editor's spelling."""
+FolderOf = Callable[[str], str | UnsetType]
+"""Name of a folder, in an answer of several, to its URI."""
+_SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
+_NAMES = {
+    "path_globs": "filters.pathGlob",
+    "exclude_globs": "exclude",
+    "languages": "filters.languages",
+    "metadata": "filters.metadata",
+}
+
+
+def to_range(span: Span) -> wire.Range:
+    """Encode 1-based inclusive lines as LSP's half-open range."""
+    return wire.Range(
+        start=wire.Position(line=span.start_line - 1, character=span.start_character),
+        end=wire.Position(line=span.end_line - 1, character=span.end_character),
+    )
+
+
+def to_lines(selection: wire.Range) -> tuple[int, int] | None:
+    """Decode what is selected as 1-based inclusive lines; None where nothing is."""
+    start, end = selection.start, selection.end
+    if (start.line, start.character) >= (end.line, end.character):
+        return None
+    # Who selects whole lines ends at the beginning of the next one.
+    last = end.line - 1 if end.character == 0 else end.line
+    return line_of(start.line), line_of(max(last, start.line))
+
+
+def line_of(line: int) -> int:
+    """Return the 1-based line for one of an editor, which may stand far behind the end of the file."""
+    return min(line + 1, MOST_LINES)
+
+
+def to_filters(param: wire.FiltersParam, exclude: tuple[str, ...] = ()) -> Filters:
+    """Decode filters; raises `InvalidInput` for a pattern, a language or a field that can't be used."""
+    globs = (param.path_glob,) if isinstance(param.path_glob, str) else param.path_glob
+    filters = Filters(
+        sources=param.sources,
+        path_globs=tuple(glob for glob in globs if glob),
+        exclude=exclude,
+        languages=param.languages,
+        symbol=param.symbol,
+        min_score=param.min_score,
+        max_age_days=param.max_age_days,
+        metadata=param.metadata,
+    )
+    return checked_filters(filters, _NAMES)
+
+
+def to_history(turns: Sequence[wire.HistoryTurn]) -> tuple[Message, ...]:
+    """Decode what was said before; turns of other roles than the two who speak are left out."""
+    return tuple(Message(_SPEAKERS[turn.role], turn.content) for turn in turns if turn.role in _SPEAKERS)
+
+
+def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
+    """Decode the budget that was asked for, or the default."""
+    if param is None or (param.tokens is None and param.chars is None):
+        return default
+    if param.tokens is not None and param.chars is not None:
+        raise InvalidInput("budget", "gives both tokens and chars", "Give one of the two.")
+    if param.tokens is not None:
+        return Budget(param.tokens, "tokens")
+    return Budget(param.chars or default.amount, "chars")
+
+
+def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: FolderOf = lambda _: UNSET) -> wire.HitResult:
+    """Encode a hit; `masked` where only a part of it is shown."""
+    chunk = hit.chunk
+    return wire.HitResult(
+        id=chunk.id,
+        uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else uri_of(chunk.path),
+        path=chunk.path,
+        folder=folder_of(chunk.folder),
+        start_line=chunk.span.start_line,
+        end_line=chunk.span.end_line,
+        range=to_range(chunk.span),
+        symbol=chunk.symbol or UNSET,
+        kind=chunk.kind,
+        language=chunk.language,
+        score=round(hit.score, 4),
+        signals=from_signals(hit.signals),
+        text=chunk.text,
+        definitions=chunk.definitions,
+        imports=chunk.imports,
+        container=chunk.container or UNSET,
+        content_hash=chunk.content_hash,
+        updated_at=iso_time(chunk.updated_at),
+        source=chunk.source,
+        source_id=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
+        note=chunk.note or UNSET,
+        not_local=bool(chunk.origin and not chunk.origin.local),
+        version=(chunk.origin.version if chunk.origin else "") or UNSET,
+        masked=chunk.masked if masked is None else masked,
+        attached=hit.attached,
+    )
+
+
+def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, LastChange]) -> tuple[wire.HitResult, ...]:
+    """Add to each hit the commit that changed it last, where it is known."""
+
+    def encoded(change: LastChange) -> LastChangeResult:
+        return LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
+
+    return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
+
+
+def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderResult, ...] | UnsetType:
+    """Encode the folders that were not searched; unset where all were."""
+    return tuple(wire.MissingFolderResult(folder=one.uri, name=one.name, reason=str(one.cause)) for one in missing) or UNSET
+
+
+def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
+    """Encode where a question went."""
+    return tuple(RouteResult(source=route.source, query=route.query, reason=route.reason) for route in routes)
+
+
+def from_diagnostics(found: Retrieval) -> dict[str, Any]:
+    """Return what was done to answer, as `SearchResult.plan` holds it."""
+    done = found.diagnostics
+    return {
+        "words": done.words,
+        "names": done.names,
+        "symbolQuery": done.is_symbol,
+        "issue": done.is_issue,
+        "candidates": dataclasses.asdict(done.candidates),
+        "embedder": done.embedder,
+        "stages": found.stages,
+        **({"problem": done.problem} if done.problem else {}),
+        **({"imagined": True} if done.imagined else {}),
+        **({"reranker": done.reranker} if done.reranker else {}),
+    }
+
+
+def from_kept(kept: StoredContext) -> dict[str, Any]:
+    """Return a pack's story: what is in it, what was left out, and every candidate in the final order."""
+    pack = kept.answer.pack
+    items = [(item.hit.chunk.path, item.hit.chunk.span, item.elided) for item in pack.items]
+    return {
+        "packId": pack.id,
+        "query": pack.query,
+        "tokens": pack.tokens,
+        "items": [
+            {"path": path, "startLine": span.start_line, "endLine": span.end_line, "elided": elided}
+            for path, span, elided in items
+        ],
+        "dropped": [from_dropped(drop) for drop in pack.dropped],
+        "stages": kept.answer.stages,
+        "candidates": [from_explanation(item) for item in kept.candidates()],
+    }
+
+
+def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
+    """Encode what was sent where; unset where nothing was."""
+    found = tuple(
+        SentResult(
+            provider=sent.destination.provider,
+            host=sent.destination.host,
+            what=sent.role,
+            requests=sent.load.requests,
+            texts=sent.load.texts,
+            bytes=sent.bytes,
+            tokens=sent.load.tokens,
+            cost=round(sent.load.dollars, 8),
+        )
+        for sent in summed(receipt)
+    )
+    return found or UNSET
+
+
+def from_explanation(item: Explanation) -> dict[str, Any]:
+    """Return why a chunk was or wasn't given, without the stages that didn't see it."""
+    return {camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
+
+
+def from_dropped(drop: Dropped) -> DroppedResult:
+    """Return what was left out as editors see it."""
+    return DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+
+
+def from_signals(signals: Signals) -> wire.SignalsResult:
+    """Encode what each stage said, without those that said nothing."""
+    return wire.SignalsResult(
+        dense=UNSET if signals.dense is None else signals.dense,
+        dense_rank=signals.dense_rank or UNSET,
+        lexical=UNSET if signals.lexical is None else signals.lexical,
+        lexical_rank=signals.lexical_rank or UNSET,
+        fused=signals.fused,
+        rerank=UNSET if signals.rerank is None else signals.rerank,
+        matched=signals.matched,
+        boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
+        contributions=tuple(Contribution(rule=rule, share=share) for rule, share in signals.contributions),
+    )
+
+
+def from_pack(
+    pack: ContextPack,
+    uri_of: UriOf,
+    *,
+    state: State,
+    pending: int,
+    error: str | None,
+    elapsed_ms: float,
+    stages: Mapping[str, float],
+    rewritten: str | None = None,
+    sub_queries: tuple[str, ...] = (),
+    routes: tuple[Route, ...] = (),
+    not_searched: tuple[str, ...] = (),
+    confidence: float | None = None,
+    missing: Sequence[MissingFolder] = (),
+    folder_of: FolderOf = lambda _: UNSET,
+) -> wire.ContextResult:
+    """Encode a pack."""
+    in_tokens = pack.budget.unit == "tokens"
+    return wire.ContextResult(
+        id=pack.id,
+        text=pack.text,
+        format=pack.format,
+        tokens=pack.tokens,
+        budget_tokens=pack.budget.amount if in_tokens else UNSET,
+        budget_chars=UNSET if in_tokens else pack.budget.amount,
+        tokenizer=pack.tokenizer,
+        hits=tuple(from_hit(item.hit, uri_of, masked=item.masked, folder_of=folder_of) for item in pack.items),
+        dropped=tuple(from_dropped(drop) for drop in pack.dropped),
+        query=pack.query,
+        rewritten=rewritten or UNSET,
+        sub_queries=sub_queries or UNSET,
+        routes=from_routes(routes) or UNSET,
+        not_searched=not_searched or UNSET,
+        confidence=UNSET if confidence is None else confidence,
+        missing_folders=from_missing(missing),
+        state=state,
+        pending=pending,
+        error=error or UNSET,
+        elapsed_ms=elapsed_ms,
+        stages=dict(stages),
+    )

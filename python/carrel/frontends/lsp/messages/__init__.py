@@ -1,0 +1,1 @@
+"""What travels in `carrel/*` requests, and which method takes and gives what."""

@@ -1,0 +1,135 @@
+"""What travels in `carrel/chat`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp.messages.question_messages import ContextParams, ContextResult, FolderParams, Place, ProgressToken
+from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
+from carrel.model.bounds import Amount
+
+Limit = Literal["steps", "calls", "tokens", "cost", "time", "answer"]
+
+
+class ChatMessage(Wire, kw_only=True, frozen=True):
+    """One message of a conversation with a person."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class ChatParams(ContextParams, kw_only=True, frozen=True):
+    """`carrel/chat`: a chat model's answer to a question about the code, from context and tools, with checked citations."""
+
+    messages: Annotated[
+        tuple[ChatMessage, ...],
+        Meta(description="The conversation, oldest first; it ends with the question. What doesn't fit is left out."),
+    ]
+    query: Annotated[str, Meta(description="What to search for first; the question without a leading command by default.")] = ""
+    exclude: Annotated[
+        tuple[str, ...], Meta(description="Globs of paths to leave out, of the context and of what tools show.")
+    ] = ()
+    trigger: Annotated[
+        Literal["chat", "explicit"], Meta(description='"explicit" may await a first index; tools make one anyway.')
+    ] = "explicit"
+    model: Annotated[
+        str | None,
+        Meta(
+            description="Where the client lends its own model: what decides how tokens are counted. Else which model of the "
+            "provider that is set; the one that is set by default."
+        ),
+    ] = None
+    model_token: Annotated[
+        ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
+    ] = None
+    max_tokens: Annotated[
+        Amount | None,
+        Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
+    ] = None
+    partial_result_token: Annotated[
+        ProgressToken | None, Meta(description="Where each `ChatStep` is reported, by `$/progress`.")
+    ] = None
+
+
+class ChatPlace(Place, kw_only=True, frozen=True):
+    """Lines of a file that a tool showed the model."""
+
+
+class ChatStep(Wire, kw_only=True, frozen=True):
+    """What happens while a question is answered, as it happens."""
+
+    kind: Annotated[
+        Literal["asked", "text", "toolStarted", "toolFinished", "toolRefused", "repaired", "limit", "askedAgain"],
+        Meta(
+            description='"asked": the model is asked. "text": a piece of what it says; what came before a tool or "askedAgain" '
+            'is no part of the answer. "toolRefused": a call that can\'t be run. "repaired": what was mended of what was said. '
+            '"limit": it is asked to answer with what it has, or its answer was cut. "askedAgain": the answer can\'t be used, '
+            "and the model is told why."
+        ),
+    ]
+    text: Annotated[str | UnsetType, Meta(description="What the model says, or what was mended.")] = UNSET
+    tool: Annotated[str | UnsetType, Meta(description="The tool's name.")] = UNSET
+    arguments: Annotated[dict[str, Any] | UnsetType, Meta(description="Of a call, as the tool gets them.")] = UNSET
+    places: Annotated[tuple[ChatPlace, ...] | UnsetType, Meta(description="What of the workspace a tool showed.")] = UNSET
+    problem: Annotated[str | UnsetType, Meta(description="Why a call, or an answer, can't be used.")] = UNSET
+    repeated: Annotated[bool | UnsetType, Meta(description="Whether a call was answered from the same one before.")] = UNSET
+    limit: Annotated[Limit | UnsetType, Meta(description="What there was enough of.")] = UNSET
+    step: Annotated[int | UnsetType, Meta(description="Which request to the model it is, from 1.")] = UNSET
+    tokens: Annotated[int | UnsetType, Meta(description="Of a request to the model.")] = UNSET
+    elapsed_ms: Annotated[float | UnsetType, Meta(description="How long a tool took.")] = UNSET
+
+
+class ChatCitation(Place, kw_only=True, frozen=True):
+    """A place that the answer cites."""
+
+    ok: Annotated[bool, Meta(description="The model was given these lines, and what the answer quotes beside them stands there.")]
+    reason: Annotated[str | UnsetType, Meta(description="Why it doesn't hold.")] = UNSET
+
+
+class CitationsParams(FolderParams, kw_only=True, frozen=True):
+    """`carrel/citations`: whether the places hold that an answer cites, which the client's own model gave to a pack."""
+
+    pack_id: Annotated[str, Meta(description="The `id` of a recent pack: what the model was given.")]
+    text: Annotated[str, Meta(description="The answer.")]
+    also_readable: Annotated[
+        bool, Meta(description="Count places, too, that the index can read now: for a model that opens files by itself.")
+    ] = False
+
+
+class CitationsResult(Wire, kw_only=True, frozen=True):
+    """The places that an answer cites, each once."""
+
+    citations: tuple[ChatCitation, ...]
+
+
+class ChatUsage(Wire, kw_only=True, frozen=True):
+    """What an answer took."""
+
+    requests: Annotated[int, Meta(description="To the model.")]
+    calls: Annotated[int, Meta(description="Of tools.")]
+    prompt_tokens: Annotated[int, Meta(description="Of all requests together, counted by `tokenizer`.")]
+    answer_tokens: int
+    largest_request: int
+    cost: Annotated[float | UnsetType, Meta(description="US dollars, where the model's prices are set.")] = UNSET
+    tokenizer: str
+
+
+class ChatResult(Wire, kw_only=True, frozen=True):
+    """An answer."""
+
+    text: Annotated[str, Meta(description="The answer; behind a citation that doesn't hold stands `[unverified]`.")]
+    citations: Annotated[tuple[ChatCitation, ...], Meta(description="What it cites, each place once.")]
+    usage: ChatUsage
+    pack: Annotated[ContextResult, Meta(description="What was put before the question.")]
+    steps: Annotated[tuple[ChatStep, ...], Meta(description="What happened, without the pieces of text.")]
+    problem: Annotated[str | UnsetType, Meta(description="What is wrong with the answer, in words.")] = UNSET
+    cut: Annotated[bool, Meta(description="Whether the answer was cut off.")] = False
+    limit: Annotated[
+        Limit | UnsetType,
+        Meta(description="What ended the search for more."),
+    ] = UNSET
+    elapsed_ms: float
+    sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET

@@ -1,0 +1,160 @@
+"""Open the index of a folder: which files count, how they are cut, and what is opened where its place can't be written.
+
+A part of the composition root, whose imports are inside the functions for the same reason.
+"""
+
+# ruff: noqa: PLC0415 - the core is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.index.index_location import IndexLocation, why_not_writable
+from carrel.index.open_index import OpenIndex
+from carrel.model.errors import StoreError
+from carrel.system import leftovers
+from carrel.system.system_fault import FULL_DISK
+
+if TYPE_CHECKING:
+    from carrel.model.native import CutOptions, SecretOptions, Store, WalkOptions
+    from carrel.model.ports import Embedder
+    from carrel.settings.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LineWindows = tuple[int, int]
+"""Lines of a window and overlap with the next one."""
+
+_NO_SOURCES = ("/.carrel/", ".aider.*.history*")
+"""Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPlace:
+    """Where an index of a workspace is, how it is cut, and why its folder can't be written, if so."""
+
+    root: Path
+    settings: Settings
+    location: IndexLocation
+    cut: CutOptions
+    refused: OSError | None
+
+
+def walk_options(settings: Settings) -> WalkOptions:
+    """Return which files count by the settings."""
+    from carrel.model.native import WalkOptions
+
+    folders: dict[str, bool] = {}  # whether it is kept; what was said last counts
+    for item in settings.excluded_folders:
+        folders[item.removeprefix("!")] = item.startswith("!")
+    left_out = (f"**/{name}/" for name, kept in folders.items() if not kept)
+    return WalkOptions(
+        max_file_bytes=settings.max_file_bytes,
+        # The last pattern that fits counts: a person's own may bring back what the editor only hides.
+        exclude=(*settings.editor_exclude, *settings.exclude, *left_out, *_NO_SOURCES),
+        kept_folders=[name for name, kept in folders.items() if kept],
+    )
+
+
+def cut_options(settings: Settings, windows: LineWindows | None) -> CutOptions:
+    """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
+    from carrel.index.grammars import register_all
+    from carrel.model.native import CutOptions
+
+    register_all()
+    # A size that changes no chunk must not have the index cut again.
+    lines = windows or line_windows(settings)
+    return CutOptions(always_lines=lines) if lines else CutOptions(class_lines=settings.class_lines)
+
+
+def line_windows(settings: Settings) -> LineWindows | None:
+    """Return the windows that every file is cut into, where the settings ask for lines."""
+    return (settings.chunk_lines, settings.chunk_overlap) if settings.chunking == "lines" else None
+
+
+def secret_options(settings: Settings) -> SecretOptions:
+    """Return what counts as a secret by the settings."""
+    from carrel.model.native import SecretOptions
+
+    return SecretOptions(
+        patterns=settings.secret_patterns, allow_paths=settings.secret_allow_paths, allow_rules=settings.secret_allow_rules
+    )
+
+
+def question_mask(settings: Settings) -> Callable[[str], str]:
+    """Return what masks the secrets of a question before it leaves the machine, by the settings."""
+    from carrel.question.question_secrets import mask_by
+
+    return mask_by(secret_options(settings))
+
+
+def open_kept(place: IndexPlace, embedder: Embedder) -> OpenIndex | None:
+    """Open the index where it belongs; None where nothing can be written and none can answer as it is."""
+    location, refused = place.location, place.refused
+    if refused and (refused.errno is None or not location.directory.is_dir()):  # no number: the folder isn't trusted
+        return None
+    try:
+        store = _open_store(location.directory, place, embedder)
+    except StoreError as error:
+        if refused is None:
+            raise
+        log.warning("%s can't be read either: %s", location.directory, error)
+        return None
+    index = OpenIndex(place.root, store, embedder, location.directory, place_problems=location.problems)
+    if refused is None and not store.read_only:
+        index.in_project = place.root if location.in_workspace else None
+    elif store.snapshot().files:
+        reason = why_not_writable(location.directory) or _reason(refused)
+        index.not_kept = (
+            f"{location.directory} can't be written ({reason}): the index in it is read as it was left. "
+            "Free some disk space, make the folder writable, or set `cacheFolder` to one that is."
+        )
+    else:
+        store.close()
+        return None
+    return index
+
+
+def open_temporary(place: IndexPlace, embedder: Embedder) -> OpenIndex:
+    """Make an index that can't be kept; raises `StoreError` where there is no place for one either."""
+    location, reason = place.location, _reason(place.refused)
+    try:
+        folder = leftovers.new_folder("carrel-")
+    except OSError:
+        raise StoreError(f"{location.directory} can't be written ({reason})", "Set `cacheFolder` to a folder that can.") from None
+    try:
+        store = _open_store(Path(folder), place, embedder)
+    except BaseException:
+        leftovers.drop_folder(folder)
+        raise
+    index = OpenIndex(place.root, store, embedder, Path(folder), place_problems=location.problems)
+    index.temporary = True
+    weakref.finalize(index, leftovers.drop_folder, folder)
+    full = place.refused is not None and place.refused.errno in FULL_DISK
+    index.not_kept = (
+        f"{location.directory} can't be written ({reason}): the index is kept only until this process ends. "
+        f"{'Free some disk space' if full else 'Make the folder writable'}, or set `cacheFolder` to a folder that can be written."
+    )
+    return index
+
+
+def _open_store(directory: Path, place: IndexPlace, embedder: Embedder) -> Store:
+    from carrel.model.native import Store
+
+    return Store.open(
+        str(directory),
+        str(place.root),
+        embedder_id=embedder.spec.id,
+        dim=embedder.spec.dim,
+        walk=walk_options(place.settings),
+        cut=place.cut,
+        secrets=secret_options(place.settings),
+    )
+
+
+def _reason(refused: OSError | None) -> str:
+    return (refused.strerror or str(refused)) if refused else "no right to write"

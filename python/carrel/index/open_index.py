@@ -1,0 +1,238 @@
+"""An index that is open: its store, the model that feeds it, and what is known of how complete it is."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.index.index_location import INDEX_FILE, why_not_writable
+from carrel.index.index_state import STATE_FILE, forget
+from carrel.index.unfinished import FINISH, unfinished_text
+from carrel.model.errors import CarrelError, TextRefused
+from carrel.model.remote import KeepsVectors, RemoteEmbedder
+
+if TYPE_CHECKING:
+    from carrel.composition.stores import VectorReplica
+    from carrel.model.local_index import SnapshotView
+    from carrel.model.native import Store
+    from carrel.model.outbound import Receipt
+    from carrel.model.ports import Embedder, Tokenizer
+
+RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
+_LAST_INDEXED = "last_indexed"
+_LAST_COMMIT = "last_commit"
+_UNFINISHED = "unfinished"
+_NOT_USED = "not_used:"
+"""Before a model's name: why the last run could not make the index of that model whole."""
+USE_MODEL = (
+    "`carrel models check` asks the model, `carrel models set embedder` chooses another one, and `carrel index` tries again, "
+    "with `--force` for texts that it refused, too."
+)
+_FEW_LACKING = 0.01
+"""Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class OpenIndex:
+    """An index and what feeds it. `complete` says that a run over the whole workspace ended once.
+
+    Its methods do native work and belong on a thread.
+    """
+
+    root: Path
+    store: Store
+    embedder: Embedder
+    directory: Path
+    counter: Tokenizer | None = None  # counts the texts of a model that has a limit
+    place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
+    complete: bool = False
+    last_indexed: float | None = None
+    unfinished: int = 0  # files that a run over the whole workspace has still to do, or left when it was stopped
+    last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
+    temporary: bool = False  # its folder goes with it, at the latest when the process ends
+    not_kept: str | None = None  # why what is indexed now will not be there next time
+    renewed: bool = False  # made in place of one that was deleted while it was in use
+    in_project: Path | None = None  # the project's folder, if the index lives in it
+    home: Path | None = None  # the workspace's index folder, where `directory` is a model's inside it
+    wanted: str | None = None  # the model that is set, where this index answers only until that one's is whole
+    waits_for: str | None = None  # why it isn't yet
+    last_failure: str | None = None  # the same, as the last run of any process found it
+    unusable: str | None = None  # why the model that is set can't be used at all
+    traffic: Receipt | None = None  # what the run that goes on has sent
+    replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
+    no_replica: str | None = None  # why it has none, though one is set
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Name what is wrong with it, in words for a person."""
+        model = self.waits_for or (f"{self.model_not_used} {USE_MODEL}" if self.last_failure else None)
+        return (*filter(None, (model,)), *self.other_problems)
+
+    @property
+    def other_problems(self) -> tuple[str, ...]:
+        """Name what is wrong with it, but not why the model that is set isn't used."""
+        copy = self.replica.problem if self.replica else self.no_replica
+        cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
+        told = (self.not_kept, self.unusable, copy, cache, RENEWED if self.being_renewed else None)
+        return (*self.place_problems, *filter(None, told), *self.store.problems)
+
+    @property
+    def model_not_used(self) -> str | None:
+        """Say that the model that is set isn't used, and why."""
+        if not self.wanted or self.unusable or self.waits_for:
+            return self.waits_for
+        if self.last_failure:
+            return f"The embedding model {self.wanted} is set, but isn't used. Its last run ended so: {self.last_failure}"
+        return (
+            f"The embedding model {self.wanted} is set, but isn't used yet, since its index isn't whole: the bundled one answers."
+        )
+
+    @property
+    def being_renewed(self) -> bool:
+        """Tell whether it takes the place of one that was deleted, and doesn't hold everything yet."""
+        return self.renewed and not self.complete
+
+    @property
+    def begun(self) -> bool:
+        """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
+        return self.complete or self.store.snapshot().files > 0
+
+    @property
+    def refused_files(self) -> int:
+        """Count the files of which chunks lack a vector because the model refused their text, and for nothing else."""
+        return sum(TextRefused.is_reason(reason) for _, reason in self.store.failed()) if self.store.failed_count else 0
+
+    @property
+    def lacks_most_vectors(self) -> bool:
+        """Tell whether more than half of the chunks have no vector."""
+        view = self.store.snapshot()
+        return view.chunks_without_vectors * 2 > view.chunks
+
+    @property
+    def lacks(self) -> str | None:
+        """Say how much of the workspace is in it, where a first run over everything was begun and has not ended."""
+        if self.complete or not self.unfinished:
+            return None
+        told = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
+        return f"The index is {told}. {FINISH}" if told else None
+
+    @property
+    def has_other_writer(self) -> bool:
+        """Tell whether another process writes the index."""
+        return self.store.role == "follower" and not self.store.read_only
+
+    @property
+    def committed_ns(self) -> int:
+        """Tell when the index was written last, in nanoseconds since 1970; 0 where that can't be told."""
+        try:
+            return (self.directory / INDEX_FILE).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def writer_problem(self) -> str | None:
+        """Say why the other process that writes the index can't, if so: this one lags behind what changes then."""
+        if not self.has_other_writer:
+            return None
+        reason = why_not_writable(self.directory)
+        return reason and (
+            f"{self.directory} can't be written ({reason}), so the Carrel process that writes this index can't take up what "
+            "changes. Free some disk space, or make the folder writable."
+        )
+
+    def notice(self, view: SnapshotView, problem: str | None) -> str | None:
+        """Say what an answer lacks: files, or vectors, or everything; None where it is as it should be.
+
+        `view` answers it, also while the index is closed; `problem` is why the question has no vector.
+        """
+        return " ".join(filter(None, (self.lacks, self._without_vectors(view, problem)))) or None
+
+    def _without_vectors(self, view: SnapshotView, problem: str | None) -> str | None:
+        """Say why a question is answered by words alone, or not at all."""
+        if not view.files:
+            return self._why_empty() or problem
+        if problem:
+            return problem
+        lacking = view.chunks_without_vectors
+        if lacking <= view.chunks * _FEW_LACKING:
+            return None
+        refused = self.refused_files
+        if refused == self.store.failed_count and 0 < lacking < view.chunks and refused:
+            return None  # these get none: `status` names them
+        which = "The index has" if lacking == view.chunks else f"{lacking:,} of {view.chunks:,} chunks of the index have"
+        by_words = "the question was answered by its words alone" if lacking == view.chunks else "words alone find them"
+        yet = f", which refused texts of {refused:,} file{'s' if refused > 1 else ''}" if refused else " yet"
+        return f"{which} no vectors of the embedding model {self.embedder.spec.id}{yet}: {by_words}."
+
+    def _why_empty(self) -> str | None:
+        failed = self.store.failed_count
+        if not failed:
+            return None
+        path, reason = self.store.failed()[0]
+        files = "1 file" if failed == 1 else f"{failed:,} files"
+        return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"
+
+    def follow(self) -> bool:
+        """Load what the writer committed since; return whether there was something."""
+        news = self.store.follow()
+        if news:
+            self.read_meta()
+        return news
+
+    def read_meta(self) -> None:
+        """Read when the last whole run ended, and what was checked out then."""
+        stamp = self.store.get_meta(_LAST_INDEXED)
+        self.last_indexed = float(stamp) if stamp else None
+        self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
+        self.unfinished = int(self.store.get_meta(_UNFINISHED) or 0)
+        self.complete = self.last_indexed is not None
+        self._read_failure()
+
+    def want(self, model: str) -> None:
+        """Answer only until the index of this model is whole."""
+        self.wanted = model
+        self._read_failure()
+
+    def _read_failure(self) -> None:
+        self.last_failure = self.store.get_meta(f"{_NOT_USED}{self.wanted}") or None if self.wanted else None
+
+    def note_failure(self, why: str | None) -> None:
+        """Keep why the model that is wanted can't be used, or that it can; nothing where this process may not write."""
+        if self.wanted and why != self.last_failure:
+            with contextlib.suppress(CarrelError):
+                self.store.set_meta(f"{_NOT_USED}{self.wanted}", why or "")
+                self.last_failure = why
+
+    def note_run(self, commit: str | None) -> None:
+        """Record that a run over the whole workspace has ended, and which commit was checked out when it began."""
+        self.last_indexed, self.last_commit = time.time(), commit
+        self.store.set_meta(_LAST_COMMIT, commit or "")
+        self.store.set_meta(_LAST_INDEXED, str(self.last_indexed))
+        self.complete = True
+        self.note_unfinished(0)
+
+    def note_unfinished(self, files: int) -> None:
+        """Record how many files a run over the whole workspace has still to do."""
+        if files != self.unfinished:
+            self.unfinished = files
+            self.store.set_meta(_UNFINISHED, str(files))
+
+    def clear(self) -> None:
+        """Delete the index's content."""
+        self.store.clear()
+        if self.in_project is not None:
+            forget((self.home or self.directory) / STATE_FILE)
+        self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0
+
+    async def close_replica(self) -> None:
+        """Release the store of its vectors; before the index itself is closed, from which they are read."""
+        if self.replica is not None:
+            await self.replica.close()
+            self.replica = None
+
+    async def close_model(self) -> None:
+        """Close the connections that its model has on the running event loop."""
+        if isinstance(self.embedder, RemoteEmbedder):
+            await self.embedder.aclose()

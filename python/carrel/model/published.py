@@ -1,0 +1,285 @@
+"""A repository that was published to a Qdrant server: its address, and what is kept of it there, as plain values.
+
+What a server gives is data that anybody may have written. `read_chunk` and `read_head` take nothing but what fits these values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.outbound import Destination, is_loopback
+
+FORMAT = 1
+"""Of what is published. A reader refuses any other."""
+SCHEME = "qdrant://"
+USUAL_PORT = 6333
+FIRST_VECTOR = "dense"
+"""What the vectors of the first model are called."""
+BATCH = 128
+"""Chunks that are written by one request."""
+SHORT_COMMIT = 12
+"""Digits of a commit where it is shown."""
+LONGEST_TEXT = 20_000
+"""Characters of a chunk; Carrel cuts at 8,000."""
+_USER = re.compile(r"//.*@", re.DOTALL)
+"""What may be a name and a password in an address: no message repeats it."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_Line = Annotated[int, Meta(ge=1, le=10_000_000)]
+_Short = Annotated[str, Meta(max_length=300)]
+_Count = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedAddress:
+    """Where a repository is published: `qdrant://HOST:PORT/NAME`, with a name such as `billing` or `acme/billing`."""
+
+    host: str  # with its port
+    name: str
+
+    @staticmethod
+    def read(url: str) -> PublishedAddress:
+        """Read an address. Raises `InvalidInput`."""
+        shown = _USER.sub("//…@", url[:200])
+        wrong = InvalidInput("url", "is no address of a repository", "Write `qdrant://HOST:PORT/NAME`.", value=shown)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise wrong from None
+        if parts.scheme != "qdrant" or not parts.hostname or parts.query or parts.fragment or port == 0:
+            raise wrong
+        if parts.username or parts.password:
+            raise InvalidInput("url", "must hold no user name or password", "Say where the key is: `--key env:NAME`.")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        return PublishedAddress(f"{host}:{port or USUAL_PORT}", check_name(parts.path.strip("/")))
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL of the server's API: encrypted unless it is this machine."""
+        return f"{'http' if is_loopback(self.host) else 'https'}://{self.host}"
+
+    @property
+    def collection(self) -> str:
+        """Return the collection of the repository: each has its own, so that a key can open it alone."""
+        return "carrel-repo-" + self.name.replace("/", "~")
+
+    def uri(self, commit: str, path: str) -> str:
+        """Return what names a file of it; no editor can open that."""
+        return f"{self}/{quote(path)}?commit={commit[:SHORT_COMMIT]}"
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.host}/{self.name}"
+
+
+def check_name(name: str) -> str:
+    """Return the name of a repository. Raises `InvalidInput` for what can't be one."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(
+            "repo", "is no name of a repository", "Use letters, digits, `.`, `_` and `-`: `billing` or `acme/billing`.",
+            value=name[:120],
+        )  # fmt: skip
+    return name
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """What is visible of a published repository, and who is changing it.
+
+    A chunk is visible where it was added by a generation up to `generation` and not removed by one, those in `dead` not counted:
+    they were begun and never finished. `token` names the last writer of this value, `version` counts its writes.
+    """
+
+    format: int
+    version: _Count = 0
+    token: _Short = ""
+    generation: _Count = 0
+    commit: _Short = ""
+    branch: _Short = ""
+    dirty: bool = False
+    model: _Short = ""
+    floor: float = 0.0
+    vector: _Short = FIRST_VECTOR
+    """What the vectors of the visible chunks are called there: those of a model of another dimension have another name."""
+    origin: _Short = ""
+    """Which repository it is on its host, such as `acme/billing`, by the remote `origin` of whoever published it."""
+    chunks: _Count = 0
+    files: _Count = 0
+    with_text: bool = True
+    published_at: float = 0.0
+    claim: _Count = 0
+    """The generation that is being published; 0 where none is."""
+    dead: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()
+
+
+class PublishedChunk(Struct, frozen=True, kw_only=True):
+    """A chunk as it is kept beside its vectors. Without `text` only its place was published."""
+
+    path: Annotated[str, Meta(min_length=1, max_length=1_000)]
+    start_line: _Line
+    end_line: _Line
+    symbol: _Short = ""
+    container: _Short = ""
+    definitions: Annotated[tuple[_Short, ...], Meta(max_length=50)] = ()
+    kind: Annotated[str, Meta(max_length=40)] = ""
+    language: Annotated[str, Meta(max_length=40)] = ""
+    source: Annotated[str, Meta(max_length=10)] = "code"
+    content_hash: Annotated[str, Meta(max_length=100)] = ""
+    updated_at: _Count = 0
+    text: Annotated[str, Meta(max_length=LONGEST_TEXT)] | None = None
+
+
+Sparse = Sequence[tuple[int, float]]
+"""(index, value) of a sparse vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A chunk with its vectors, as it is published."""
+
+    id: str
+    vector: Sequence[float]  # empty where the model gave none
+    words: Sparse
+    chunk: PublishedChunk
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPoint:
+    """What tells whether a point is visible."""
+
+    id: str
+    added: int
+    removed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIds:
+    """What both searches found, best first, and the rarity of each term that stands anywhere, by its index."""
+
+    dense: Sequence[tuple[str, float]] = ()
+    words: Sequence[tuple[str, float]] = ()
+    rarities: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPoint:
+    """A chunk that was read, with the terms it holds."""
+
+    id: str
+    chunk: PublishedChunk
+    words: Mapping[int, float]
+
+
+def read_head(raw: object) -> Head | None:
+    """Return what is visible; None for what is none. Its names can be shown: a commit is one, and nothing moves a cursor."""
+    try:
+        head = msgspec.convert(raw, Head)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    if head.generation and not _COMMIT.fullmatch(head.commit):
+        return None
+    return msgspec.structs.replace(head, branch=_UNPRINTABLE.sub(" ", head.branch), model=_UNPRINTABLE.sub(" ", head.model))
+
+
+def read_chunk(raw: object) -> PublishedChunk | None:
+    """Return a chunk; None for one that can't be given: of another shape, too long, or with a path that leads elsewhere."""
+    try:
+        chunk = msgspec.convert(raw, PublishedChunk)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    if not is_inside(chunk.path) or chunk.end_line < chunk.start_line or chunk.source not in ("code", "docs"):
+        return None
+    clean = {name: _UNPRINTABLE.sub(" ", getattr(chunk, name)) for name in ("symbol", "container", "kind", "language")}
+    text = None if chunk.text is None else _UNPRINTABLE_TEXT.sub("\ufffd", chunk.text.replace("\r\n", "\n"))
+    if text is not None and text.count("\n") > chunk.end_line - chunk.start_line + 1:
+        return None  # lines are counted from the first: more of them than the place has would be shown as others
+    names = tuple(_UNPRINTABLE.sub(" ", name) for name in chunk.definitions)
+    return msgspec.structs.replace(chunk, **clean, definitions=names, text=text)
+
+
+def is_inside(path: str) -> bool:
+    """Tell whether a path is a plain one below its repository, of characters that can be shown."""
+    parts = path.split("/")
+    return not (_UNPRINTABLE.search(path) or "\\" in path or any(part in ("", ".", "..") for part in parts))
+
+
+def payload_of(chunk: PublishedChunk) -> Mapping[str, Any]:
+    """Return a chunk as it is kept."""
+    found: dict[str, Any] = msgspec.to_builtins(chunk)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+class Overtaken(ProviderError):
+    """Another run has begun to publish under the same name since."""
+
+
+class PublishedStore(Protocol):
+    """Where a repository is published. Every call raises `ProviderError` where it fails."""
+
+    @property
+    def address(self) -> PublishedAddress:
+        """Return where it is."""
+
+    @property
+    def destination(self) -> Destination:
+        """Return where questions are sent."""
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+
+    async def head(self) -> Head | None:
+        """Return what is visible; None where nothing was published yet."""
+
+    async def search(
+        self, head: Head, vector: Sequence[float], indices: Sequence[int], limit: int, characters: int = 0
+    ) -> FoundIds:
+        """Search what is visible by vector and by words; either may be empty. `characters` is the question's length."""
+
+    async def read(self, ids: Sequence[str]) -> Sequence[ReadPoint]:
+        """Return the chunks that are there and fit, in no order."""
+
+    async def prepare(self, dim: int) -> None:
+        """Make the place and what is missing of it; a new one has vectors of this dimension."""
+
+    async def vector_name(self, dim: int, claimed: Head) -> str:
+        """Return what vectors of this dimension are called for a run that has claimed the next state."""
+
+    async def drop(self) -> None:
+        """Delete everything that was published under the name."""
+
+    async def write_head(self, head: Head, expected: Head | None) -> Head:
+        """Replace what is visible; where somebody else did since `expected` was read, None for nothing, it is a failure."""
+
+    async def check_claim(self, written: Head) -> None:
+        """Fail where somebody else has written since."""
+
+    def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
+        """Give all chunks, visible or not, page by page."""
+
+    async def add(self, points: Sequence[Point], generation: int, vector: str = FIRST_VECTOR) -> None:
+        """Write chunks of a generation, their vectors by that name."""
+
+    async def forget_vectors(self, visible: Head) -> None:
+        """Delete vectors that no visible chunk has any more, nor a later run."""
+
+    async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
+        """Set which generation added or removed chunks; what a later one has touched stays."""
+
+    async def unmark(self, ids: Sequence[str], generation: int) -> None:
+        """Take back that chunks were removed, for a generation; what a later one has touched stays."""
+
+    async def delete(self, ids: Sequence[str], generation: int) -> None:
+        """Delete chunks for a generation; what a later one has touched stays."""
+
+    async def count(self, head: Head) -> int:
+        """Return how many chunks are visible."""

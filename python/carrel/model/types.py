@@ -1,0 +1,234 @@
+"""The values that layers hand to each other. Plain data: no I/O, no wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from carrel.model.bounds import Days
+
+SourceName = Literal["code", "docs"]
+Format = Literal["xml", "source", "tool", "places"]
+Trigger = Literal["chat", "explicit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines, 1-based and inclusive; characters are 0-based UTF-16 offsets in the first and after the last line."""
+
+    start_line: int
+    end_line: int
+    start_character: int = 0
+    end_character: int = 0
+
+    def overlaps(self, other: Span) -> bool:
+        return self.start_line <= other.end_line and other.start_line <= self.end_line
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which source a chunk is from, where it isn't the workspace's code; `note` is what a reader must know of its document.
+
+    `uri` is empty for what lies in the workspace. What isn't `local` can't be opened on this machine.
+    """
+
+    source: str
+    uri: str = ""
+    note: str = ""
+    version: str = ""
+    local: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One piece of a file, with its text as it stood when it was checked."""
+
+    id: str
+    path: str
+    language: str = ""
+    source: SourceName = "code"
+    kind: str = ""
+    symbol: str = ""
+    container: str = ""
+    signature: str = ""
+    definitions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    span: Span
+    text: str
+    content_hash: str = ""
+    updated_at: int = 0  # Unix seconds
+    masked: int = 0  # secrets in its text that were masked
+    origin: Origin | None = None
+    folder: str = ""  # the name of its workspace folder in an answer of several: `path` begins with it then
+
+    @property
+    def path_in_folder(self) -> str:
+        """The path relative to its workspace folder."""
+        return self.path.removeprefix(f"{self.folder}/") if self.folder else self.path
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the document that it is from: version, date, that it is outdated."""
+        return self.origin.note if self.origin else ""
+
+
+def masks_in(text: str) -> int:
+    """Count what stands in a text in place of secrets; a text that only speaks of such marks has some too."""
+    return text.count("[secret: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """How each stage saw a hit; None where a stage did not."""
+
+    dense: float | None = None  # cosine, -1..1
+    dense_rank: int | None = None  # 1-based
+    lexical: float | None = None  # BM25F, unbounded
+    lexical_rank: int | None = None
+    fused: float = 0.0  # sum of 1 / (60 + rank), then boosts
+    rerank: float | None = None
+    matched: tuple[str, ...] = ()
+    boosts: tuple[tuple[str, float], ...] = ()  # (rule, factor)
+    contributions: tuple[tuple[str, float], ...] = ()  # (rule, its signed share of the hit's score)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md).
+
+    `focus` are the lines to read first, 1-based and inclusive; None for all of them. `attached` says that the person selected
+    or attached these lines: they were not found.
+    """
+
+    chunk: Chunk
+    score: float
+    signals: Signals
+    focus: tuple[int, int] | None = None
+    attached: bool = False
+
+
+CHUNK_FIELDS = ("container", "kind", "language", "path", "source", "symbol")
+"""What is recorded of every chunk and can be compared by `Filters.metadata`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which chunks may answer; everything given must hold.
+
+    `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal (in an
+    empty list nothing is):
+    `{"language": "python", "kind": ["class", "method"]}`. Its fields are `CHUNK_FIELDS`; any other key is compared with the
+    metadata that the file was added with, whose numbers and booleans are written `7`, `0.5`, `true`.
+    """
+
+    sources: tuple[SourceName, ...] = ()
+    path_globs: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    symbol: str | None = None
+    min_score: float | None = None
+    max_age_days: Days | None = None
+    metadata: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+
+
+LONGEST_QUERY = 16_000
+"""Characters of a query that are searched for: more make no better question, and each costs time (0.3 s at this length)."""
+
+
+def both_ends(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters: of a longer one its beginning and its end."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[: half - 1]}\n{text[-half:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a file, 1-based and inclusive."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer."""
+
+    text: str
+    limit: int = 10
+    filters: Filters = field(default_factory=Filters)
+    active_path: str | None = None
+    open_paths: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    left_out: tuple[Lines, ...] = ()
+    selection: Lines | None = None  # what is selected in the file in front
+
+    def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
+        """Return whether some of these lines were left out by whoever asks."""
+        return any(
+            lines.path == path and start_line <= lines.end_line and lines.start_line <= end_line for lines in self.left_out
+        )
+
+    @property
+    def searched_text(self) -> str:
+        """The text, of a longer one than `LONGEST_QUERY` both ends: a question stands before or after what was pasted."""
+        return both_ends(self.text, LONGEST_QUERY)
+
+    def about(self, text: str, limit: int) -> Query:
+        """Return the same query for another text: filters and what is in front stay."""
+        return replace(self, text=text, limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """At most `amount` tokens of `tokenizer`, or characters. Everything counts: text, tags, separators."""
+
+    amount: int = 4_000
+    unit: Literal["tokens", "chars"] = "chars"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    path: str
+    start_line: int
+    end_line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """A stretch of one file as it stands in the pack; `elided` says that some of its lines were replaced by marks.
+
+    `shown` are the runs of lines that are there, each with its first and last line; None for all of the chunk's.
+    """
+
+    hit: Hit
+    text: str
+    elided: bool = False
+    shown: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """The runs of lines that are there."""
+        span = self.hit.chunk.span
+        return ((span.start_line, span.end_line),) if self.shown is None else self.shown
+
+    @property
+    def masked(self) -> int:
+        """How many secrets were masked in what is shown."""
+        return min(self.hit.chunk.masked, masks_in(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    id: str
+    text: str
+    format: Format
+    tokens: int
+    budget: Budget
+    tokenizer: str
+    items: tuple[ContextItem, ...]
+    dropped: tuple[Dropped, ...]
+    query: str
+    problem: str | None = None  # why it is empty, or worse than it should be: for a person

@@ -1,0 +1,1 @@
+"""Calls of models, whoever provides them: batches of embeddings, whole answers, JSON in replies."""

@@ -1,0 +1,1 @@
+"""Hits in, one text within a budget out."""

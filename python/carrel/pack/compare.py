@@ -1,0 +1,98 @@
+"""Whole files against retrieved chunks for one question (spec A9): what each costs and covers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from carrel.model.errors import Cancelled
+from carrel.model.lines import lines_of
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken
+from carrel.model.ports import Tokenizer
+from carrel.model.types import Budget, ContextItem, Format, Hit, Span
+from carrel.pack.context import pack, render
+from carrel.pack.formats import form_of
+from carrel.question.prepare import PreparedQuery
+from carrel.search.retriever import retrieve
+
+FORM: Format = "xml"
+"""Both stand in the same tags, so that these don't decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from.
+
+    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for.
+    """
+
+    tokens: int
+    milliseconds: float
+    files: tuple[str, ...]
+    items: tuple[ContextItem, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The same question both ways. `unread` are files that could not be read whole."""
+
+    chunks: Strategy
+    whole_files: Strategy
+    unread: tuple[str, ...]
+
+
+def compare(
+    view: SnapshotView,
+    prepared: PreparedQuery,
+    tokenizer: Tokenizer,
+    budget: Budget,
+    cancel: CancelToken,
+    *,
+    most_tokens: int = 0,
+) -> Comparison:
+    """Answer with a pack, then with the whole of each file that the hits come from, attached in the same form.
+
+    `most_tokens` is what a chat model has room for, 0 where none is asked.
+    """
+    began = time.perf_counter()
+    hits = retrieve(view, prepared, cancel).hits
+    packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
+    chunks = Strategy(
+        packed.tokens,
+        round(prepared.milliseconds + _since(began), 3),
+        tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
+        packed.items,
+        packed.text,
+    )
+    began = time.perf_counter()
+    best = {hit.chunk.path: hit for hit in reversed(hits)}
+    blocks, read, unread = [], [], []
+    for path in dict.fromkeys(hit.chunk.path for hit in hits):
+        if cancel.cancelled:
+            raise Cancelled
+        text = view.text(path)
+        if text is None:
+            unread.append(path)
+        else:
+            blocks.append(_attached(best[path], text))
+            read.append(path)
+    tokens = tokenizer.count(render(blocks, form_of(FORM)))
+    elapsed = _since(began)
+    fitting: tuple[ContextItem, ...] = ()
+    for block in blocks:
+        if most_tokens and tokenizer.count(render((*fitting, block), form_of(FORM))) <= most_tokens:
+            fitting = (*fitting, block)
+    whole = Strategy(tokens, elapsed, tuple(read), fitting, render(fitting, form_of(FORM)))
+    return Comparison(chunks, whole, tuple(unread))
+
+
+def _attached(hit: Hit, text: str) -> ContextItem:
+    """Return the whole file that a hit is from, in the block that the hit would have."""
+    whole = replace(hit.chunk, text=text, span=Span(1, len(lines_of(text))))
+    return ContextItem(replace(hit, chunk=whole), text)
+
+
+def _since(began: float) -> float:
+    return round(1000 * (time.perf_counter() - began), 3)

@@ -1,0 +1,78 @@
+"""Ask a person whether text may go somewhere, once a session for each destination, without holding up whoever wanted it.
+
+A front end that reaches a person gives the asking; the others (MCP, the proxies, a hook) give none, and what wasn't allowed
+before stays forbidden.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+
+from carrel.model.errors import CarrelError, place_of
+from carrel.model.outbound import Destination
+from carrel.model.remote import Confirm, Confirmation
+from carrel.model.store_kinds import PLUGIN
+from carrel.policy.permissions import PermissionFile
+
+log = logging.getLogger(__name__)
+
+
+_OF_MODELS = "Text of your code and of your questions leaves this machine"
+_OF_STORES = (
+    "Vectors of your code and of your questions leave this machine, with the paths and names of what they are of: "
+    "much of the code can be guessed from them"
+)
+_OF_TEAMS = (
+    "Vectors of your code leave this machine, encrypted: whoever has your team's secret can read them, and guess much of the "
+    "code from them"
+)
+_RISKS = {"qdrant": _OF_STORES, "lancedb": _OF_STORES, "team": _OF_TEAMS}
+
+
+def of_provider(destination: Destination) -> Confirmation:
+    """Return the question whether text may be sent to a provider."""
+    return Confirmation(
+        "provider",
+        _OF_STORES if destination.provider.startswith(PLUGIN) else _RISKS.get(destination.provider, _OF_MODELS),
+        {"provider": destination.provider, "host": destination.host},
+        hashlib.sha256(f"provider\0{destination.provider}\0{destination.host}".encode("utf-8", "replace")).hexdigest()[:32],
+    )
+
+
+class Consent:
+    """Asks for what is missing. Used on the event loop."""
+
+    def __init__(self, permissions: PermissionFile, ask: Confirm, on_allowed: Callable[[Destination], None]) -> None:
+        """Take who asks the person, and who is told when something was allowed."""
+        self._permissions = permissions
+        self._ask = ask
+        self._on_allowed = on_allowed
+        self._asked: dict[Destination, asyncio.Task[bool]] = {}
+
+    def want(self, destination: Destination) -> asyncio.Task[bool]:
+        """Begin to ask, unless this was asked before; a later request for the same gets the same answer."""
+        task = self._asked.get(destination)
+        if task is None:
+            task = self._asked[destination] = asyncio.get_running_loop().create_task(self._decide(destination))
+        return task
+
+    def forget(self) -> None:
+        """Ask again for what was declined: the person changed their settings."""
+        self._asked = {destination: task for destination, task in self._asked.items() if not task.done()}
+
+    async def _decide(self, destination: Destination) -> bool:
+        try:
+            if not await self._ask(of_provider(destination)):
+                return False
+            self._permissions.allow(destination)
+        except CarrelError as error:
+            log.warning("The permission for %s was not kept: %s", destination, error)
+            return False
+        except Exception as error:
+            log.warning("Nobody could be asked about %s: %s at %s", destination, type(error).__name__, place_of(error))
+            return False
+        self._on_allowed(destination)
+        return True

@@ -1,0 +1,141 @@
+"""Where a person allowed text to go: by a dialog or `carrel confirm`, kept in their own data folder, or by their settings file.
+
+Nothing that comes with a project can add to it, and neither MCP nor a proxy's caller has a way here. A program that runs as
+the same user can write the file, as it can read the code itself: docs/security.md says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrel.model.errors import CarrelError, NotAllowed
+from carrel.model.outbound import Destination
+from carrel.system.atomic_file import replace_file
+from carrel.system.process_lock import process_lock
+
+log = logging.getLogger(__name__)
+
+
+def permissions_file() -> Path:
+    """Return where permissions are kept."""
+    import platformdirs  # noqa: PLC0415 - not every start needs it
+
+    return platformdirs.user_data_path("carrel", appauthor=False) / "permissions.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A destination that a person allowed; `at` in Unix seconds, 0 where their settings file does."""
+
+    destination: Destination
+    at: float = 0.0
+
+
+class PermissionFile:
+    """Permissions as they stand now: another process may add one at any moment."""
+
+    def __init__(self, path: Path | None = None, allowed: Callable[[], tuple[str, ...]] = tuple) -> None:
+        """Take the file, and the setting `allowProviders` as a function."""
+        self._path = path
+        self._allowed = allowed
+        self.on_missing: Callable[[Destination], None] = lambda _: None
+        """Told of what was asked for and isn't allowed, on any thread."""
+        self._lock = threading.Lock()
+        self._read: tuple[tuple[int, int] | None, tuple[Permission, ...]] = (None, ())
+
+    def check(self, destination: Destination) -> None:
+        """Raise `NotAllowed` unless text may go there."""
+        if not self.allows(destination):
+            self.on_missing(destination)
+            raise NotAllowed(destination.provider, destination.host)
+
+    def allows(self, destination: Destination) -> bool:
+        """Tell whether text may go there. This machine itself needs no permission."""
+        return destination.local or any(item.destination == destination for item in self.known())
+
+    def known(self) -> tuple[Permission, ...]:
+        """Return all that is allowed, those of the settings first."""
+        return (*_of_settings(self._allowed()), *self._of_file())
+
+    def allow(self, destination: Destination) -> None:
+        """Keep what a person said. Raises `CarrelError` where it can't be kept."""
+        with self._changing():
+            others = [item for item in self._of_file() if item.destination != destination]
+            self._write([*others, Permission(destination, time.time())])
+
+    def withdraw(self, destination: Destination) -> bool:
+        """Forget a permission; tell whether there was one in the file. Raises `CarrelError`."""
+        with self._changing():
+            kept = self._of_file()
+            others = [item for item in kept if item.destination != destination]
+            if len(others) < len(kept):
+                self._write(others)
+            return len(others) < len(kept)
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Let nobody else change the file between reading and writing it."""
+        path = self._file()
+        with self._lock, contextlib.ExitStack() as held:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                held.enter_context(process_lock(path.with_suffix(".lock")))
+            except OSError as error:
+                raise CarrelError(
+                    f"{path} can't be written ({error.strerror or error})", "Make its folder writable, or try again."
+                ) from None
+            self._read = (None, ())  # a change of the same size and moment has the same stamp
+            yield
+
+    def _file(self) -> Path:
+        if self._path is None:
+            self._path = permissions_file()
+        return self._path
+
+    def _of_file(self) -> tuple[Permission, ...]:
+        path = self._file()
+        try:
+            found = path.stat()
+        except OSError:
+            return ()
+        stamp = (found.st_mtime_ns, found.st_size)
+        if self._read[0] != stamp:
+            try:
+                self._read = (stamp, _decode(json.loads(path.read_text("utf-8"))))
+            except (OSError, ValueError, RecursionError) as error:
+                log.warning("%s can't be read, so nothing in it counts as allowed: %s", path, type(error).__name__)
+                return ()
+        return self._read[1]
+
+    def _write(self, permissions: list[Permission]) -> None:
+        path = self._file()
+        rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in permissions]
+        try:
+            replace_file(path, json.dumps({"version": 1, "providers": rows}, indent=1).encode())
+        except OSError as error:
+            raise CarrelError(f"{path} can't be written ({error.strerror})", "Make its folder writable.") from None
+        self._read = (None, ())
+
+
+def _of_settings(items: tuple[str, ...]) -> tuple[Permission, ...]:
+    pairs = (item.split() for item in items)
+    return tuple(Permission(Destination(pair[0], pair[1].lower())) for pair in pairs if len(pair) == 2)
+
+
+def _decode(raw: Any) -> tuple[Permission, ...]:
+    rows = raw.get("providers", ()) if isinstance(raw, dict) else ()
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("provider"), str) and isinstance(row.get("host"), str):
+            at = row.get("at")
+            destination = Destination(row["provider"], row["host"])
+            found.append(Permission(destination, float(at) if isinstance(at, int | float) else 0.0))
+    return tuple(found)

@@ -1,0 +1,188 @@
+"""Read what a question takes from the turns before it, or from what is in front; join what the searches for it find.
+
+Whether a question goes on, and from which name of an answer, can't be told for sure. So any short question in a conversation is
+also searched for with all names of the answer, and with the question before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from carrel.model.conversation import Message
+from carrel.model.native import Candidate, detect_language, path_kinds, split_names
+from carrel.model.types import Query, both_ends
+from carrel.question import issue_text, query_words
+from carrel.question.confidence import is_small_talk
+from carrel.question.query_words import telling_words
+
+_MOST_TURNS, _LONGEST = 6, 200
+"""Turns that are read, and characters of a question that may lean on them: a longer one says itself what it is about."""
+_READ, _MOST_BEFORE, _MOST_NAMES, _MOST_WORDS = 20_000, 300, 30, 8
+"""Characters of a turn, characters of the question before, names of an answer, words of an item in a list."""
+_BEFORE_POINTER, _FEW = 6, 3
+"""Words before a pronoun that stands for what was said, and telling words that are too few to stand alone."""
+SHARE, SHARE_OF_FOLLOW_UP = 0.2, 0.4
+"""Weigh each search with the conversation against the question's own: one that seems to stand alone, and one that leans."""
+_SHOWN, _SHOWN_TO_USERS, _NO_TEST = 0.7, 0.3, 0.1
+"""Factors of scores: a file that was spoken of, the same where its users are asked for, a file without the tests asked for."""
+_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5, "former": -2, "latter": -1, "last": -1}
+_POINTER = re.compile(
+    rf"(?i)\b(?:(?:the|that|this|your)\s+(?P<place>{'|'.join(_PLACES)})"
+    r"(?:\s+(?:one|two|part|step|point|bullet|item|case|option|way|thing)s?\b|(?=[\s?.!]*\Z))(?!\s+(?:of|in|from)\b)"
+    r"|(?:number|point|step|option)\s+\#?(?P<number>[1-9]\d?)\b(?!\s+(?:of|in|from)\b)|(?:(?:the|which|that)\s+)?(?:\w+\s+)?ones?"
+    r"|other\s+\w+s|its?|they|them|theirs?|these|those|this|there|that(?!\s+(?:an?|is|are|was|can|does|has|the|we|i|you)\b))\b"
+)
+_HERE = re.compile(
+    r"(?i)\b(?:this|the\s+(?:current|open|active|selected)|current|selected|open)\s+(?:\w+\s+)?(?:(?P<file>file|module|script"
+    r"|document)|(?P<type>class|component|type|struct)|function|method|code|selection|snippet|block|lines?|test)\b"
+    r"|\bselect(?:ion|ed)\b|\bhighlighted\b|\bhere\b"
+)
+_THIS = re.compile(r"(?i)\b(?:this|these)\b")
+_USERS = re.compile(
+    r"(?i)\b(?:who|what|which|where|when)\b.{0,60}\b(?:call|us|run|add|referenc|import|invok|depend)(?:s|es?|ed|ers?|ing)?\b(?<!user)"
+    r"|\bwho\b.{0,40}\b(?:creat|mak|build|instantiat|construct|register|set|trigger|start)(?:s|es)\b"
+)
+_TESTS = re.compile(r"(?i)\b(?:tests?|tested|unittests?|specs?)\b")
+_LEFT_OUT = re.compile(r"(?ms)<rag_context>.*?(?:</rag_context>|\Z)|^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)")
+_QUOTED = re.compile(r"`([^\W\d][\w.:#$!?-]{1,99})(?=[`(\s])[^`\n]{0,99}`")
+_PATH = re.compile(r"`?(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()`?")
+_TABLE_HEAD = re.compile(r"(?m)^\|.*\n\|[ \t|:-]+$")
+_ITEM = re.compile(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(.+)\|[ \t]*$")
+
+
+Scored = Sequence[tuple[Candidate, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What a question takes from elsewhere: `text`, where there is one, is searched for in its place, those `around` it besides.
+
+    `shown` are files that were spoken of. With `in_front` the question is about the file, or the lines, in front.
+    """
+
+    text: str | None = None
+    around: Mapping[str, str] = field(default_factory=dict[str, str])
+    shown: tuple[str, ...] = ()
+    in_front: bool = False
+    wants_tests: bool = False
+    wants_users: bool = False
+
+    def score(self, found: Candidate, score: float, best: float, query: Query) -> float:
+        """Return the score of a place by what the question takes from elsewhere; `best` is the best score of all."""
+        lines = query.selection
+        if self.in_front and found.path == query.active_path and not (self.wants_tests or self.wants_users):
+            is_selected = lines is not None and found.start_line <= lines.end_line and lines.start_line <= found.end_line
+            return score + best * (1 + is_selected)
+        if any(found.path == path or found.path.endswith(f"/{path}") for path in self.shown):
+            score *= _SHOWN_TO_USERS if self.wants_users else _SHOWN
+        return score * (_NO_TEST if self.wants_tests and "test" not in path_kinds(found.path) else 1.0)
+
+
+def turns_read(history: Sequence[Message]) -> list[Message]:
+    """Return the turns of a conversation that are read: the newest of people and models, without code blocks and old context."""
+    said = [turn for turn in history if turn.role in ("user", "assistant")][-_MOST_TURNS:]
+    return [Message(turn.role, _LEFT_OUT.sub(" ", turn.text[: 10 * _READ])[:_READ]) for turn in said]
+
+
+def symbol_meant(query: Query) -> str | None:
+    """Return "type" or "any" where a question is about the class, or any definition, around what is selected."""
+    if not query.selection or not (here := _in_front(query)) or (kinds := here.groupdict()).get("file"):
+        return None
+    return "type" if kinds.get("type") else "any"
+
+
+def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> FollowUp:
+    """Read what a question takes from the turns read, or from what is in front, whose name `symbol` may be."""
+    text, path = query.text.strip(), query.active_path
+    if not text or len(text) > _LONGEST or issue_text.read(text):
+        return FollowUp()
+    tests, users = _TESTS.search(text) is not None, _USERS.search(text) is not None
+    if path and (here := _in_front(query)):
+        asked = _with_name(text, here, symbol or PurePosixPath(path).stem, (), as_written=users and symbol is not None)
+        return FollowUp(asked, {}, (path,), True, tests, users)
+    question = query_words.read(text)
+    if not said or is_small_talk(text) or question.is_symbol or query_words.is_code(question.quoted):
+        return FollowUp()
+    answers = [turn.text for turn in reversed(said) if turn.role == "assistant"]
+    asked_before = (both_ends(turn.text.strip(), _MOST_BEFORE) for turn in reversed(said) if turn.role == "user")
+    before = next((asked for asked in asked_before if len(telling_words(asked)) > 1), "")
+    named = [names[:_MOST_NAMES] for turn in reversed(said) if (names := _names(turn.text))]
+    names = next((names for names in named if not all(map(_is_word, names))), named[0] if named else [])
+    shown = next((paths for answer in answers if (paths := tuple(filter(detect_language, _PATH.findall(answer))))), ())
+    pairs = {"names": (text, " ".join(names)), "question": (before, text)}
+    around = {key: " ".join(pair) for key, pair in pairs.items() if all(pair)}
+    name, words = _meant(text, "".join(answers[:1]), names or [PurePosixPath(path).stem for path in shown], before)
+    pointer = _POINTER.search(text)
+    near = pointer is not None and len(text[: pointer.start()].split()) <= _BEFORE_POINTER
+    if not (name or words) or not (near or (len(telling_words(text)) <= _FEW and not _names(text))):
+        return FollowUp(None, around)
+    return FollowUp(_with_name(text, pointer, name, words, as_written=users), around, shown, False, tests, users)
+
+
+def _in_front(query: Query) -> re.Match[str] | None:
+    """Return the words of a question that stand for the file, or the lines, in front."""
+    text = query.text
+    if query.active_path and (here := _HERE.search(text)) and not _names(_HERE.sub(" ", text)):
+        return here
+    return _THIS.search(text) if query.active_path and query.selection and len(telling_words(text)) <= _FEW else None
+
+
+def _meant(text: str, answer: str, names: Sequence[str], before: str) -> tuple[str, list[str]]:
+    """Return the name that a question means, the answer's first or that at the place asked for, and words beside it."""
+    name = next(iter(names), "")
+    if place := next((found for found in _POINTER.finditer(text) if found["place"] or found["number"]), None):
+        at = int(place["number"]) - 1 if place["number"] else _PLACES[place["place"].lower()]
+        items = [item or row for item, row in _ITEM.findall(_TABLE_HEAD.sub("", answer))]
+        if len(items) > 1 and -len(items) <= at < len(items):
+            return next(iter(_names(items[at])), ""), telling_words(items[at])[:_MOST_WORDS]
+        name = names[at] if -len(names) <= at < len(names) else name
+    return name, telling_words(before)[:_MOST_WORDS] if _is_word(name) else []
+
+
+def _with_name(text: str, pointer: re.Match[str] | None, name: str, words: Sequence[str], *, as_written: bool) -> str:
+    """Return a question with the name that it means: as it is written in the place of the pronoun, else its words behind."""
+    if as_written and name:
+        return f"{text[: pointer.start()]}`{name}`{text[pointer.end() :]}" if pointer else f"{text} `{name}`"
+    return " ".join(dict.fromkeys([text, *split_names(name), *words]))
+
+
+def _is_word(name: str) -> bool:
+    return not name or (name.islower() and not query_words.is_code(name))
+
+
+def _names(text: str) -> list[str]:
+    """Return the names that a text quotes, else those that it has without quotes; files are none."""
+    text = _PATH.sub(lambda found: " " if detect_language(found[1]) else found[0], text)
+    if quoted := _QUOTED.findall(text):
+        return list(dict.fromkeys(quoted))
+    question = query_words.read(text)
+    return list(question.names) if question.is_symbol or not question.identifier else []
+
+
+def join(own: Scored, others: Sequence[Scored], share: float, judged: Callable[[Sequence[int]], Sequence[Candidate]]) -> Scored:
+    """Return the candidates of all searches with their scores, best first; each of the `others` counts for `share`.
+
+    A file's score is the sum of its best scores, each as a part of the best one of that search: searches often find different
+    places of a file. Its chunks follow by the sum of theirs. `judged` gives the question's own view of what only `others` found.
+    """
+    known = {one.doc: one for one, _ in own}
+    missing = dict.fromkeys(one.doc for found in others for one, _ in found if one.doc not in known)
+    known |= {one.doc: one for one in judged(list(missing))}
+    of_chunk, of_file, first = dict.fromkeys(known, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
+    for weight, found in ((1.0, own), *((share, other) for other in others)):
+        top, best = max((score for _, score in found), default=0.0), defaultdict[str, float](float)
+        for one, score in found:
+            part = weight * score / top if score > 0 else 0.0
+            of_chunk[one.doc] += part
+            best[one.path] = max(best[one.path], part)
+        for path, part in best.items():
+            of_file[path] += part
+    for doc, total in of_chunk.items():
+        first[known[doc].path] = max(first[known[doc].path], total)
+    scale = max((score for _, score in own), default=0.0) / (1.0 + share * len(others))
+    pairs = [(one, scale * of_file[one.path] * of_chunk[doc] / (first[one.path] or 1.0)) for doc, one in known.items()]
+    return sorted(pairs, key=lambda pair: -pair[1])

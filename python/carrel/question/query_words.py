@@ -1,0 +1,174 @@
+"""What a question is made of: its telling words, and the symbols that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from carrel.model import native
+from carrel.model.native import split_names, stem
+from carrel.model.ports import ChunkId
+from carrel.question.languages import in_english
+from carrel.question.pasted import message_in
+
+# Words of questions, not of code. Everything else may be a name.
+_STOP_WORDS = frozenset(
+    """
+    a about all also an and any are as at be been but by can code come comes could did do does each find for from get gets
+    give has have how i if in into is it its know like make me my no not of on one or our out please s should show so
+    some such t tell than that the their them then there these they this to up us use used uses using via was we
+    were what when where which who why will with would you your
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+
+_SYMBOL_QUERY = re.compile(
+    r"""^(?:[^\W\d]\w*(?:(?:::|\\|->|\.|\#)[^\W\d]\w*)+[?!]?   # qualified: a::b, a.b, A#b
+        |_\w+ | \w+_\w* | [a-z]\w*[A-Z]\w* | [A-Z]\w*[?!]?)$   # snake_case, camelCase, PascalCase
+    """,
+    re.VERBOSE,
+)
+_NAMED = re.compile(
+    r"""`([^`\s]+)`                                                  # in backticks
+        |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
+        |\b((?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w+)\b        # camelCase, PascalCase, snake_case
+    """,
+    re.VERBOSE,
+)
+_CONVENTIONAL = re.compile(
+    r"^(?:build|chore|ci|docs?|feat|feature|fix|patch|perf|refactor|revert|style|tests?)(?:\(([^()]{0,99})\))?!?:\s+(?=\S)",
+    re.IGNORECASE,
+)
+"""A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
+_CHANGE = re.compile(
+    r"""^(?:(?:hi|hello|hey)[,!.]?\s+)?
+        (?!(?:\S{1,40}\s)?(?:error|exception|fatal|hint|note|panic|traceback|warning)s?:)     # pasted, not wished for
+        (?:\[[^\[\]]{1,40}\]:?\s+ | (?:[^\s:]{1,40}\s)?[^\s:]{1,40}:\s+ | \#\d+:?\s+)?     # [core], Issue #12:, parser:, #12
+        (?:please\s+ | (?:can|could|would|will)\s+you\s+(?:please\s+)? | let['\u2019]?s\s+
+          | (?:i|we)(?:['\u2019]d|\s+would)?\s+(?:like|need|want)\s+(?:you\s+)?to\s+)?
+        (?:(?:always|also|correctly|explicitly|never|only|properly)\s+)?
+        (?:(?:add(?:s|ed)?|allow|avoid|bump|change|clarify|clean\s+up|deprecate|disable|disallow|drop|enable|ensure|expose
+            |fix(?:es|ed)?|forbid|get\s+rid|handle|ignore|implement|improve|introduce|keep|make|migrate|modernize|move|optimi[sz]e
+            |port|prefer|preserve|prevent|refactor|relax|remove[sd]?|rename|replace|respect|revert|rework|rewrite|simplify
+            |speed\s+up|support|switch|tweak|unify|update[sd]?|upgrade|use)\s+
+            (?!(?:are|cases?|for|has|have|is|occurs|of|was|were)\b)   # not a noun: support for x
+          |(?:do\s+not|don['\u2019]t)\s+)\S+\s+\S
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A wish for other code. Words for what code itself does (convert, validate, delete) are left out: they ask for a place."""
+_ASKING = re.compile(
+    r"^(?:please\s+)?(?:describe|explain|locate|look\s+(?:for|up)|search\s+for)\s+(?:to\s+me\s+)?(?=\S)", re.IGNORECASE
+)
+"""What a question begins with that says what to do, not what it is about."""
+_TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_CODE = re.compile(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
+"""One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
+_LONGEST_SYMBOL = 200
+_WORD = re.compile(r"[^\W\d]\w+")
+_SEPARATOR = re.compile(r"::|\\|->|\.|#")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A query, taken apart once for all rules."""
+
+    text: str  # without the type and scope of a change
+    scope: frozenset[str]  # words of the part of the project that it names, split and stemmed; empty for all of it
+    search_text: str  # what the lexical arm is asked: the text without words of speech
+    quoted: str  # what a text may hold word for word; of a question about one identifier or code that alone
+    message: str  # the part of that which a program may have printed, with values in it; empty where none looks so
+    words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
+    names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
+    is_symbol: bool  # nothing but a symbol
+    identifier: str  # where it is nothing but a name, a plain word too: that name with its qualifiers; otherwise empty
+    is_change: bool  # how the code should become, as a commit or a task says it
+    plain: frozenset[str]  # every word of it, split and lower-case
+
+    def parsed(
+        self, *, quotes: bool = False, vector: bytes = b"", scores: Sequence[tuple[ChunkId, float]] | None = None
+    ) -> native.ParsedQuery:
+        """Return it as the index takes it, with its vector or the cosines that a store elsewhere found."""
+        return native.ParsedQuery(
+            self.text,
+            self.search_text,
+            quoted=self.quoted if quotes else "",
+            message=self.message if quotes else "",
+            words=self.words,
+            names=self.names,
+            scope=list(self.scope),
+            plain=self.plain,
+            is_symbol=self.is_symbol,
+            is_change=self.is_change,
+            vector=vector,
+            scores=scores,
+        )
+
+
+def read(text: str) -> ParsedQuery:
+    """Take a query apart."""
+    text = whole = text.strip()
+    scope = ""
+    if meant := in_english(text, _STOP_WORDS):
+        text = meant.text
+    if heading := _CONVENTIONAL.match(text):
+        scope = heading[1] or ""
+        text = f"{scope} {text[heading.end() :]}".strip()
+    identifier = _identifier(text)
+    is_symbol = _SYMBOL_QUERY.match(identifier) is not None
+    text = identifier if is_symbol else text
+    names: list[str] = [_SEPARATOR.split(identifier)[-1]] if identifier else []
+    names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
+    told = _ASKING.sub("", text)
+    words = telling_words(told) or split_names(told)
+    telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
+    about = " ".join(telling).strip(".,;:!?\"'`()")
+    quoted = about if _CODE.fullmatch(about) else whole if meant else text
+    return ParsedQuery(
+        text=text,
+        scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
+        search_text=" ".join((*telling, *(meant.own_words if meant else ()))) or told,
+        quoted=quoted,
+        message=message_in(quoted),
+        words=tuple(dict.fromkeys(stem(word) for word in words)),
+        names=tuple(dict.fromkeys(filter(None, names))),
+        is_symbol=is_symbol,
+        identifier=identifier,
+        is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
+        plain=frozenset(split_names(whole)),
+    )
+
+
+def _identifier(text: str) -> str:
+    """Return the name that a text is, without quotes around it and a call's brackets behind it; empty if it is more or a word of
+    questions.
+    """
+    bare = text[: _LONGEST_SYMBOL + 1].strip("`'\"").removesuffix("()")
+    fits = len(bare) <= _LONGEST_SYMBOL and bare.lower() not in _STOP_WORDS
+    return bare if fits and (_SYMBOL_QUERY.match(bare) or _WORD.fullmatch(bare)) else ""
+
+
+def is_named(symbol: str, identifier: str) -> bool:
+    """Tell whether a symbol may be the one that an identifier names: where it has qualifiers, they must be the symbol's last."""
+    wanted, parts = _SEPARATOR.split(identifier), _parts(symbol)
+    return len(wanted) == 1 or wanted in (parts[-len(wanted) :], [*parts[1 - len(wanted) :], wanted[-1]])  # or its class's
+
+
+def ends_with(symbol: str, identifier: str) -> bool:
+    """Tell whether a symbol's last parts are those of an identifier; of one without qualifiers every symbol's are."""
+    wanted = _SEPARATOR.split(identifier)
+    return len(wanted) == 1 or _parts(symbol)[-len(wanted) :] == wanted
+
+
+def _parts(symbol: str) -> list[str]:
+    return _SEPARATOR.split(symbol.removesuffix(" (header)"))  # as the chunk of a class's head is called
+
+
+def telling_words(text: str) -> list[str]:
+    """Return the words of a text, split and lower-case, without those of questions."""
+    return [word for word in split_names(text) if word not in _STOP_WORDS]
+
+
+def is_code(text: str) -> bool:
+    """Tell whether a text is one token that is no word of speech."""
+    return _CODE.fullmatch(text) is not None

@@ -1,0 +1,1 @@
+"""A parsed question in, hits in one order out, with the signals behind the order."""

@@ -1,0 +1,112 @@
+"""What every search finds for a question, each candidate with all signals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, Candidate, Filter, ReadFiles
+from carrel.model.types import Filters, Query
+from carrel.question.prepare import SearchText
+from carrel.search.ranking import RankingContext
+
+CANDIDATES_A_HIT = 5
+"""How many candidates each search gives for each hit that is asked for."""
+MINIMUM_POOL = 60
+MAXIMUM_POOL = 250
+SECONDS_A_DAY = 86_400
+
+
+class Stopwatch:
+    """Milliseconds by stage."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Book the time since the last lap on `stage`."""
+        now = time.perf_counter()
+        self.stages[stage] = round(self.stages.get(stage, 0.0) + 1000 * (now - self._last), 3)
+        self._last = now
+
+
+def search(
+    view: SnapshotView,
+    text: SearchText,
+    query: Query,
+    floor: float,
+    cancel: CancelToken,
+    *,
+    quotes: bool = True,
+    files: ReadFiles | None = None,
+) -> tuple[list[Candidate], RankingContext]:
+    """Ask every search for a text and give each candidate all signals, in one call of the index.
+
+    Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
+    of those that hold most of the question are read for what they hold of it word for word; `files` keeps what was read whole.
+    """
+    [found] = search_each(view, [text], query, floor, cancel, quotes=quotes, files=files)
+    return found
+
+
+def search_each(
+    view: SnapshotView,
+    texts: Sequence[SearchText],
+    query: Query,
+    floor: float,
+    cancel: CancelToken,
+    *,
+    quotes: bool = True,
+    messages: Sequence[SearchText] = (),
+    files: ReadFiles | None = None,
+) -> list[tuple[list[Candidate], RankingContext]]:
+    """Do `search` for several texts, in one call of the index for all of them; then for `messages`, always with `quotes`."""
+    parsed = [text.parsed(quotes=quotes) for text in texts] + [text.parsed(quotes=True) for text in messages]
+    pinned = None
+    if query.pinned:  # what a person pinned is always a candidate
+        globs = [literal_glob(path) for path in query.pinned]
+        pinned = Filter(path_globs=globs, exclude_globs=query.filters.exclude), query.limit
+    found = view.find(
+        parsed,
+        pool=pool_size(query.limit),
+        floor=floor,
+        filter=native_filter(query.filters),
+        pinned=pinned,
+        active_path=query.active_path,
+        cancel=cancel,
+        files=files,
+    )
+    return [
+        (candidates, RankingContext(text.question, rarities, native))
+        for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
+    ]
+
+
+def pool_size(limit: int) -> int:
+    """Return how many candidates each search gives for so many hits."""
+    return min(max(CANDIDATES_A_HIT * limit, MINIMUM_POOL), max(MAXIMUM_POOL, limit))
+
+
+def literal_glob(path: str) -> str:
+    """Return a glob that matches this path only."""
+    literal = "".join(f"[{c}]" if c in "*?[]{},\\" else c for c in path)
+    # A pattern without a slash is a name that may be anywhere.
+    return literal if "/" in path else f"{{{literal},{literal}/}}"
+
+
+def native_filter(filters: Filters, *, now: Callable[[], float] = time.time) -> Filter | None:
+    """Return the filter that the index applies while it searches; None when everything may answer."""
+    if filters == Filters(min_score=filters.min_score):
+        return None
+    age = filters.max_age_days
+    return Filter(
+        path_globs=filters.path_globs,
+        exclude_globs=filters.exclude,
+        languages=filters.languages,
+        symbol=filters.symbol,
+        sources=filters.sources,
+        updated_after=None if age is None else int(now() - age * SECONDS_A_DAY),
+        metadata={name: [value] if isinstance(value, str) else value for name, value in filters.metadata.items()},
+    )

@@ -1,0 +1,103 @@
+"""Files rather than chunks: by the summed scores of their chunks (spec E6), or by the best of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from carrel.model.errors import InvalidInput
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, ChunkInfo
+from carrel.model.ports import Embedder
+from carrel.model.types import Chunk, Hit, Query
+from carrel.question.issue_text import WHOLE
+from carrel.question.prepare import PreparedQuery, prepare_blocking
+from carrel.search.candidates import CANDIDATES_A_HIT, search
+from carrel.search.localize import LocatedFile
+from carrel.search.ranking import editor_context, rank, relevances
+from carrel.search.retriever import Retrieval, to_chunk
+
+_KEYS: dict[str, Callable[[ChunkInfo], str]] = {
+    "filename": lambda info: info.path,
+    "folder": lambda info: info.path.rpartition("/")[0],
+    "language": lambda info: info.language,
+    "symbol": lambda info: info.symbol,
+    "container": lambda info: info.container,
+}
+
+
+def pick_files_by_grouped_chunk_hits(
+    embedder: Embedder,
+    vector_db: SnapshotView,
+    section_query: str | Query,
+    candidate_pool_size: int = 200,
+    n_files: int = 5,
+    file_key: str | Callable[[ChunkInfo], str] = "filename",
+    *,
+    cancel: CancelToken | None = None,
+) -> list[tuple[str, float]]:
+    """Return the `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
+
+    `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
+    function of the chunk.
+    """
+    if n_files < 0 or candidate_pool_size < 0:
+        raise InvalidInput("n_files" if n_files < 0 else "candidate_pool_size", "must be 0 or more")
+    query = section_query if isinstance(section_query, Query) else Query(section_query)
+    prepared = prepare_blocking(pool_query(query, candidate_pool_size), embedder)
+    return best_files(vector_db, prepared, candidate_pool_size, n_files, file_key, cancel or CancelToken())
+
+
+def pool_query(query: Query, candidate_pool_size: int) -> Query:
+    """Return the query that finds so many candidates: each search gives five for each hit."""
+    return replace(query, limit=max(1, candidate_pool_size // CANDIDATES_A_HIT))
+
+
+def best_files(
+    view: SnapshotView,
+    prepared: PreparedQuery,
+    candidate_pool_size: int,
+    n_files: int,
+    file_key: str | Callable[[ChunkInfo], str],
+    cancel: CancelToken,
+) -> list[tuple[str, float]]:
+    """Return the best files for a query that `pool_query` widened, as `pick_files_by_grouped_chunk_hits` does."""
+    key = file_key if callable(file_key) else _KEYS.get(file_key)
+    if key is None:
+        raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
+    text = prepared.texts.get(WHOLE) or prepared.texts[""]
+    candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
+    pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
+    infos = view.describe([ranked.doc for ranked in pool])
+    found = relevances(pool, [ranked.score for ranked in pool], prepared.model.floor)
+    return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
+
+
+def file_chunks(view: SnapshotView, path: str, cancel: CancelToken) -> list[Chunk]:
+    """Return the chunks of a file as they stand now; those that can't be given are left out."""
+    given = view.read_current([info.doc for info in view.file_chunks(path)], cancel)
+    return [to_chunk(chunk) for chunk in given if not isinstance(chunk, str)]
+
+
+def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Sum by key, best first, ties by name."""
+    sums: dict[str, float] = defaultdict(float)
+    for key, score in scores:
+        sums[key] += score
+    return sorted(((key, round(value, 4)) for key, value in sums.items()), key=lambda pair: (-pair[1], pair[0]))
+
+
+def located_files(found: Retrieval) -> tuple[LocatedFile, ...]:
+    """Return the files of an answer, with reasons, in the order of their best hits."""
+    if found.files:
+        return found.files
+    best: dict[str, Hit] = {}
+    for hit in found.hits:
+        best.setdefault(hit.chunk.path, hit)
+    return tuple(LocatedFile(path, _reasons(hit)) for path, hit in best.items())
+
+
+def _reasons(hit: Hit) -> tuple[str, ...]:
+    words = ", ".join(hit.signals.matched)
+    return (f"holds {words}" if words else "close in meaning",)

@@ -1,0 +1,330 @@
+"""Issue text -> the files and functions to change.
+
+A long text is asked for in parts, since what it is about is said in its title and drowned by the rest: the title, how the prose
+begins, title and prose together, the names in it, and all of it. What the parts find is joined by linear models: first the files,
+then their chunks (`issue_chunks`). The files' weights were fitted on issues of three projects and checked on three others;
+docs/quality.md has the figures.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, Candidate, path_kinds
+from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
+from carrel.question.prepare import PreparedQuery
+from carrel.search.candidates import Stopwatch, search_each
+from carrel.search.issue_chunks import PLACE, Definers, FileStanding, FoundChunk, order_chunks
+from carrel.search.ranking import RankingContext, editor_context, rank
+
+POOL = 50
+"""Each part is searched for as if so many hits were wanted."""
+_WITHOUT = frozenset({"spread", "coherence", "path_penalty"})
+"""Rules that are about one list of hits: here several are joined, and paths count at the end. What commits say was measured on
+their subjects alone."""
+_PINNED = frozenset({"pinned"})
+"""The rule that would take the places of what writes a message."""
+
+# Fitted weights of files. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
+_FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
+_FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
+_FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
+_FILE_CHUNKS = 0.25
+"""For the logarithm of how many of its chunks the parts find, for its length."""
+_FEW_WORDS = 400
+"""A file of fewer is no longer than one of so many."""
+_DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
+_IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
+
+_WRITES_MESSAGE = 4.0
+"""More than all that a file usually has beside."""
+_LEAST_HELD, _LEAST_WORDS = 0.8, 3
+"""A chunk writes a message if its text holds so much of it, in so many words."""
+_MOST_WRITERS = 2
+"""Of each message."""
+
+_TOOLING_PENALTY = -0.9
+_TEST_OR_DOCUMENT_PENALTY = -6.0
+"""Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
+
+_TOLD_PLACES = 3
+"""A place further down a list is no reason that a person would give."""
+_MOST_DEFINERS = 8
+"""A name that more chunks define tells nothing."""
+_MOST_LISTED = 50
+"""So many definers of a name are looked up."""
+_MOST_OWNERS = 2
+"""A path or module that more files could be is nobody's."""
+_MOST_PARTS = 20
+"""A dotted word of more parts is data."""
+_MOST_NAMES_LOOKED_UP = 100
+_LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
+_ASKED_FOR = (
+    (
+        frozenset({"test"}),
+        re.compile(r"\b(?:add|write|missing|flaky|more|broken|failing|improve)\b.{0,40}\btests?\b", re.IGNORECASE),
+    ),
+    (
+        frozenset({"prose", "example", "changes"}),
+        re.compile(r"\b(?:docs?|documentation|docstrings?|readme|typos?|tutorials?|examples?|changelog)\b", re.IGNORECASE),
+    ),
+    (
+        frozenset({"data"}),
+        re.compile(r"\b(?:config(?:uration)?|ya?ml|json|toml|css|html|workflows?|packaging|dependenc(?:y|ies))\b", re.IGNORECASE),
+    ),
+)
+"""Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
+_TOOLING_PATH = re.compile(r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$")
+
+
+@dataclass(slots=True)
+class _FileEvidence:
+    score: float = 0.0
+    path_gain: float = 0.0  # what its path alone adds
+    reasons: dict[str, None] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)  # where it stands for each part of the text, 0 for the first
+    best: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """The best that a chunk of it has, by signal."""
+
+    def add(self, gain: float, reason: str = "") -> None:
+        self.score += gain
+        if reason:
+            self.reasons[reason] = None
+
+    def told(self) -> tuple[str, ...]:
+        """Return the reasons, the most telling first."""
+        places = ", ".join(f"number {place + 1} for the {part}" for part, place in self.places.items() if place < _TOLD_PLACES)
+        return (*self.reasons, *([places] if places else []))
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedFile:
+    """A file that the text is about, and why."""
+
+    path: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Localization:
+    """Chunks, best first, and their files in the same order."""
+
+    files: tuple[LocatedFile, ...]
+    chunks: list[FoundChunk]
+    context: RankingContext
+    traced: bool
+    """A frame of a stack trace names a file of the index with a function that it defines: the trace is of this code."""
+
+
+def localize(
+    view: SnapshotView, issue: IssueText, prepared: PreparedQuery, cancel: CancelToken, watch: Stopwatch
+) -> Localization:
+    """Find what an issue is about. Filters, the file in front and pinned files of its query hold; raises `Cancelled`."""
+    query = replace(prepared.query, limit=POOL)
+    editor = editor_context(query)
+    texts, messages = list(prepared.texts.values()), prepared.messages
+    each = search_each(view, texts, query, prepared.model.floor, cancel, quotes=False, messages=messages)
+    found, printed = each[: len(texts)], each[len(texts) :]
+    watch.lap("search")
+    lists = {
+        part: rank(candidates, about, editor, without=_WITHOUT)
+        for part, (candidates, about) in zip(prepared.texts, found, strict=True)
+    }
+    context = next((about for part, (_, about) in zip(prepared.texts, found, strict=True) if part == LEAD), found[0][1])
+    watch.lap("rank")
+    definers = _definers(view, issue)
+    files = _files(issue, lists, definers)
+    writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
+    for writer in writers:
+        files[writer.path].add(_WRITES_MESSAGE, "writes the message")
+    chunks = _with_first(order_chunks(issue, lists, _standings(files), definers), frozenset(query.pinned), writers)
+    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.path for found in chunks))
+    watch.lap("join")
+    return Localization(located, chunks, context, _is_traced(issue, definers))
+
+
+def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
+    """Return the chunks that write the messages which were asked for, the best few of each."""
+    found: dict[int, Candidate] = {}
+    for ranked in rankings:
+        for best in ranked[:_MOST_WRITERS]:
+            if best.verbatim >= _LEAST_HELD and best.verbatim_words >= _LEAST_WORDS:
+                found.setdefault(best.doc, best)
+    return list(found.values())
+
+
+def _with_first(chunks: Sequence[FoundChunk], pinned: frozenset[str], writers: Sequence[Candidate]) -> list[FoundChunk]:
+    """Return the chunks with those before the others that come first whatever their score.
+
+    First is the best chunk of each pinned file, be it a test, then what writes a message. These score as the best of the
+    others, a pinned one more only if it does by itself: how sure the others are is told by their distance to the first.
+    """
+    best: dict[str, FoundChunk] = {}
+    for found in chunks if pinned else ():
+        if found.path in pinned:
+            best.setdefault(found.path, found)
+    known = {found.chunk.doc for found in best.values()}
+    writing = [writer for writer in writers if writer.doc not in known]
+    known.update(writer.doc for writer in writing)
+    others = [found for found in chunks if found.chunk.doc not in known] if known else list(chunks)
+    least = others[0].score if others else min((found.score for found in best.values()), default=0.0)
+    first = [found._replace(score=max(found.score, least)) for found in best.values()]
+    first += (FoundChunk(writer, writer.path, least, None) for writer in writing)
+    return [*first, *others]
+
+
+def _definers(view: SnapshotView, issue: IssueText) -> Definers:
+    """Look up who defines the names of the title and of the code, and the functions of the trace."""
+    names = [*issue.title_names[:_MOST_NAMES_LOOKED_UP], *issue.code_names[:_MOST_NAMES_LOOKED_UP]]
+    names += [frame.function for frame in issue.frames if frame.function]
+    names = list(dict.fromkeys(names))
+    return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
+
+
+def _is_traced(issue: IssueText, definers: Definers) -> bool:
+    """Tell whether a frame's function is defined in a file of the frame's name in a folder of the same name."""
+    for frame in issue.frames:
+        end = "/" + "/".join(frame.path.split("/")[-2:])
+        if end.count("/") > 1 and any(f"/{path}".endswith(end) for _, path in definers.get(frame.function, ())):
+            return True
+    return False
+
+
+def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:
+    files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
+    chunks: dict[str, set[int]] = defaultdict(set)
+    words: dict[str, int] = {}
+    for part, ranked in lists.items():
+        top = max((r.score for r in ranked), default=0.0)
+        for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
+            files[path].add(_FILE_PLACE[part] * PLACE / (PLACE + place))
+            files[path].places[part] = place
+        for r in ranked:
+            best = files[r.path].best
+            best[part] = max(best[part], r.score / top if top > 0 else 0.0)
+            chunks[r.path].add(r.doc)
+            words[r.path] = r.file_words
+            if part == TITLE:
+                best["dense"] = max(best["dense"], r.dense)
+                best["lexical"] = max(best["lexical"], r.lexical)
+            elif part == WHOLE:
+                best["share"] = max(best["share"], r.file_share)
+    later_kinds = _later_kinds(issue.title)
+    generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
+    for path, found in files.items():
+        best = found.best
+        found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
+        found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
+        found.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
+        found.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
+        found.add(found.path_gain)
+    _add_definers(issue, files, definers)
+    _add_named_places(issue, files)
+    return files
+
+
+def _later_kinds(title: str) -> frozenset[str]:
+    """Return the kinds of files that come after all code, as far as the title doesn't ask for them."""
+    return _LATER_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
+
+
+def _path_gain(path: str, later_kinds: frozenset[str], *, is_generated: bool) -> float:
+    steps_back = not later_kinds.isdisjoint(path_kinds(path)) or (is_generated and "generated" in later_kinds)
+    return (_TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0) + (_TOOLING_PENALTY if _TOOLING_PATH.search(path) else 0.0)
+
+
+def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: Definers) -> None:
+    """Find files that define a name of the title or of the code, when few do."""
+    for names, weight, where in (
+        (issue.title_names, _DEFINES_TITLE_NAME, "title"),
+        (issue.code_names, _DEFINES_CODE_NAME, "code"),
+    ):
+        gains: dict[str, float] = defaultdict(float)
+        reasons: dict[str, str] = {}
+        for name in names[:_MOST_NAMES_LOOKED_UP]:
+            exact = definers[name]
+            if len(exact) <= _MOST_DEFINERS:
+                for path in {path for _, path in exact}:
+                    gains[path] += 1 / len(exact)
+                    reasons.setdefault(path, f"defines {name}, which the {where} names")
+        for path, gain in gains.items():
+            if path in files:
+                files[path].add(weight * min(gain, 2.0), reasons[path])
+
+
+def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:
+    """Find files that a stack trace, a path or a dotted module name stands for."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in files:
+        by_name[path.rpartition("/")[2]].append(path)
+    last: dict[str, float] = {}
+    for number, frame in enumerate(issue.frames, 1):
+        for path in _owners(by_name, frame.path):
+            last[path] = number / len(issue.frames)
+    latest = max(last.values(), default=0.0)
+    for path, share in last.items():
+        if path in files:
+            at_the_end = _LAST_IN_TRACE if share == latest else 0.0
+            files[path].add(
+                _IN_TRACE * share + at_the_end, "the last of its files in the trace" if at_the_end else "in the trace"
+            )
+    for path in {owner for written in issue.paths for owner in _owners(by_name, written.removeprefix("./"))}:
+        if path in files:
+            files[path].add(_PATH_NAMED, "named by its path")
+    modules: dict[str, int] = defaultdict(int)
+    for module in issue.modules:
+        for path in _module_files(by_name, module):
+            modules[path] += 1
+    for path, times in modules.items():
+        if path in files:
+            files[path].add(_MODULE_NAMED * min(times, 2), "named as a module")
+
+
+def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
+    """Return the files that a written path stands for: those that share the longest end with it, if they are few."""
+    parts = [part for part in written.split("/") if part not in ("", ".", "..")]
+    if not parts:
+        return ()
+    found = [path for path in by_name.get(parts[-1], ()) if path == parts[-1] or path.endswith("/" + parts[-1])]
+    for take in range(2, len(parts) + 1):
+        end = "/".join(parts[-take:])
+        narrowed = [path for path in found if path == end or path.endswith("/" + end)]
+        if not narrowed:
+            break
+        found = narrowed
+    return found if len(found) <= _MOST_OWNERS else ()
+
+
+def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
+    """Return the files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
+    parts = dotted.split(".")[:_MOST_PARTS]
+    for take in range(len(parts), 1, -1):
+        folder = "/".join(parts[: take - 1])
+        stem = parts[take - 1]
+        ends = [f"{folder}/{stem}.{suffix}" for suffix in ("py", "java", "kt", "scala", "ex", "hs", "cs")]
+        ends.append(f"{folder}/{stem}/__init__.py")
+        found = [
+            path for end in ends for path in by_name.get(end.rpartition("/")[2], ()) if path == end or path.endswith("/" + end)
+        ]
+        if found:
+            return found if len(found) <= _MOST_OWNERS else ()
+    return ()
+
+
+def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
+    """Return where each file stands."""
+    best = max((found.score for found in files.values()), default=0.0)
+    by_score = sorted(files, key=lambda path: (-files[path].score, path))
+    return {
+        path: FileStanding(
+            behind=files[path].score - best,
+            place=PLACE / (PLACE + place),
+            path_gain=files[path].path_gain,
+        )
+        for place, path in enumerate(by_score)
+    }

@@ -1,0 +1,123 @@
+"""Several searches for one question -> one ranking: by rank, each chunk once."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from carrel.model.diagnostics import CandidateCounts
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, Candidate
+from carrel.model.types import Hit
+from carrel.question.prepare import PreparedQuery
+from carrel.search.ranking import RankingContext
+from carrel.search.retriever import Order, Ranking, find
+
+_PLACE = 60.0
+"""Of reciprocal ranks (spec D2)."""
+
+
+def find_each(view: SnapshotView, texts: Sequence[PreparedQuery], cancel: CancelToken) -> Ranking:
+    """Find the candidates of several texts that stand for one question, and join them. Raises `Cancelled`."""
+    return merged([find(view, text, cancel) for text in texts], texts[0].query.filters.min_score)
+
+
+def merged(rankings: Sequence[Ranking], least: float | None = None) -> Ranking:
+    """Join rankings of one index; the first one says what they were asked about.
+
+    What one search has first comes before what several have tenth: a part of a question mustn't vanish because a mediocre
+    chunk fits all parts. Of equal places, what several searches found comes first. Chunks below `least` come after all
+    others, so that a cut by relevance leaves the merged order of the rest.
+    """
+    if len(rankings) == 1:
+        return rankings[0]
+    best: dict[int, tuple[int, float, Candidate, RankingContext]] = {}
+    fused: dict[int, float] = defaultdict(float)
+    relevance: dict[int, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, (found, sure) in enumerate(zip(ranking.order.ranked, ranking.order.relevances, strict=True), 1):
+            fused[found.doc] += 1 / (_PLACE + place)
+            relevance[found.doc] = max(relevance[found.doc], sure)
+            if found.doc not in best or (place, -sure) < best[found.doc][:2]:
+                best[found.doc] = (place, -sure, found, ranking.context)
+
+    def key(doc: int) -> tuple[bool, int, float, float, str, int]:
+        place, _, found, _ = best[doc]
+        below = least is not None and relevance[doc] < least
+        return (below, place, -fused[doc], -relevance[doc], found.path, found.start_line)
+
+    docs = sorted(best, key=key)
+    scores = _never_rising([1 / best[doc][0] for doc in docs])
+    order = Order(tuple(best[doc][2] for doc in docs), scores, calibrated([relevance[doc] for doc in docs]))
+    first = rankings[0]
+    return replace(
+        first,
+        order=order,
+        contexts={doc: best[doc][3] for doc in docs},
+        stands_for=_stands_for(rankings),
+        stages=summed([ranking.stages for ranking in rankings]),
+        diagnostics=replace(first.diagnostics, candidates=_counted(rankings), problem=_problem(rankings)),
+        confidence=max(ranking.confidence for ranking in rankings),
+    )
+
+
+def merge_by_score(lists: Sequence[Sequence[Hit]], most: int, *, first: Callable[[Hit], bool] = lambda _: False) -> list[Hit]:
+    """Merge lists of hits by relevance, at most so many; the order of each list stays.
+
+    Of equals those that are `first` come first, then those of the earlier list.
+    """
+    queues = [deque(hits) for hits in lists]
+    order: list[Hit] = []
+    while len(order) < most and any(queues):
+        best = max((queue for queue in queues if queue), key=lambda queue: (queue[0].score, first(queue[0])))
+        order.append(best.popleft())
+    return order
+
+
+def calibrated(values: Sequence[float]) -> tuple[float, ...]:
+    """Return numbers that never rise and are as near as can be to these: neighbours that rise share their mean."""
+    blocks: list[tuple[float, int]] = []  # sum, and how many
+    for value in values:
+        total, size = value, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] < total / size:
+            before, many = blocks.pop()
+            total, size = total + before, size + many
+        blocks.append((total, size))
+    return tuple(round(total / size, 4) for total, size in blocks for _ in range(size))
+
+
+def summed(stages: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Add up milliseconds by stage."""
+    found: dict[str, float] = {}
+    for part in stages:
+        for stage, milliseconds in part.items():
+            found[stage] = round(found.get(stage, 0.0) + milliseconds, 3)
+    return found
+
+
+def _stands_for(rankings: Sequence[Ranking]) -> dict[int, Candidate]:
+    """Join what stands for twins: what any of the texts means stays."""
+    found = {doc: meant for ranking in reversed(rankings) for doc, meant in ranking.stands_for.items()}
+    meant = {one.doc for ranking in rankings for one in ranking.stands_for.values()}
+    return {doc: one for doc, one in found.items() if doc not in meant}
+
+
+def _never_rising(values: Sequence[float]) -> tuple[float, ...]:
+    found: list[float] = []
+    for value in values:
+        found.append(min(value, found[-1]) if found else value)
+    return tuple(found)
+
+
+def _counted(rankings: Sequence[Ranking]) -> CandidateCounts:
+    counts = [ranking.diagnostics.candidates for ranking in rankings]
+    return CandidateCounts(
+        dense=sum(count.dense for count in counts),
+        lexical=sum(count.lexical for count in counts),
+        definitions=sum(count.definitions for count in counts),
+    )
+
+
+def _problem(rankings: Sequence[Ranking]) -> str | None:
+    return next((ranking.diagnostics.problem for ranking in rankings if ranking.diagnostics.problem), None)

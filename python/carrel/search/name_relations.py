@@ -1,0 +1,272 @@
+"""Questions about how names hang together: who calls, uses, extends or overrides one, and what one calls.
+
+The index's table of definitions says whether there is such a name, and where what it calls is defined. Uses are lines that hold
+the name as a whole word: no types are resolved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from carrel.model.lines import rows_of
+from carrel.model.native import CancelToken, Candidate, ParsedQuery, path_kinds
+from carrel.model.types import Hit, Query, Signals
+from carrel.question import query_words
+from carrel.search.candidates import native_filter
+from carrel.search.passages import Passage
+from carrel.search.pieces import head_of, runs_of
+from carrel.search.ranking import signals
+from carrel.search.retriever import Ranking, Retrieval, to_chunk
+
+Kind = Literal["users", "heirs", "definitions", "callees"]
+
+MOST_CHUNKS = 100
+"""Chunks that hold a name and are read."""
+_FOUND = 1_000
+"""Chunks that hold a name and are found; `MOST_CHUNKS` of them are read."""
+LINES_AROUND = 2
+HEAD_LINES = 8
+"""Of what a name calls, so many lines are shown."""
+MOST_CALLED = 20
+AMBIGUOUS = 4
+"""A name that is defined so often says too little about what is called."""
+
+_LONGEST = 400
+"""Longer texts are no such questions; the forms take time by the square of a text's length."""
+_NOUN = r"(?:function|method|class|macro|type|struct|interface|trait|constant|variable)"
+_NAME = rf"(?:the\s+)?(?:{_NOUN}\s+)?[`'\"]?(?P<name>[^\W\d][\w.:#]*\w(?:[!?](?=[`'\"]))?)(?:\(\))?[`'\"]?"
+_WHICH = r"which(?:\s+\w+){1,3}?"
+_ASKER = rf"(?:(?:find|list|show|tell)\s+(?:me\s+)?(?:all\s+)?)?(?:who|what|where|{_WHICH})(?:\s+else)?"
+_LIST = r"(?:(?:find|list|show)\s+(?:me\s+)?)?(?:all\s+|the\s+)*"
+_USE = r"(?:call|invoke|reference|use|import|instantiate|construct)"
+_USED = r"(?:called|invoked|referenced|used|imported|instantiated|constructed)"
+_USERS = r"(?:callers?|call\s+sites?|usages?|uses|users|references)"
+_HEIR = r"(?:extend|implement|subclass|inherit(?:s|ing|ed)?\s+from|derive[sd]?\s+from)"
+_HEIRS = r"(?:subclasses|implementations|implementors|implementers)"
+_REST = r"(?=\W|\Z).{0,80}\Z"
+_FORMS: tuple[tuple[Kind, str], ...] = (
+    ("callees", rf"(?:what|{_WHICH})\s+(?:does|do)\s+{_NAME}\s+(?:call|invoke|use)s?\b.{{0,40}}\Z"),
+    ("callees", rf"(?:what|{_WHICH})\s+(?:is|are|gets?)\s+{_USED}\s+(?:by|in|from)\s+{_NAME}{_REST}"),
+    ("users", rf"(?:what|who|where)\s+(?:is|are|gets?|do\s+we)\s+{_NAME}\s+(?:being\s+)?(?:{_USED}|{_USE})\b.{{0,60}}\Z"),
+    ("users", rf"where\s+do(?:es)?\s+(?:we|it|they|the\s+code)\s+{_USE}\s+{_NAME}{_REST}"),
+    ("users", rf"{_ASKER}\s+(?:is\s+|are\s+)?{_USE}(?:e?s|ing)?\s+{_NAME}{_REST}"),
+    ("users", rf"{_LIST}{_USERS}\s+(?:of|to)\s+{_NAME}{_REST}"),
+    ("users", rf"{_ASKER}\s+(?:creates?|makes?|builds?)\s+(?=`){_NAME}{_REST}"),
+    ("heirs", rf"{_ASKER}\s+{_HEIR}s?\s+{_NAME}{_REST}"),
+    ("heirs", rf"{_LIST}{_HEIRS}\s+of\s+{_NAME}{_REST}"),
+    ("definitions", rf"{_ASKER}\s+(?:override|redefine|define)s?\s+{_NAME}{_REST}"),
+    ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
+)
+_READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
+_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
+_NO_NAMES = frozenset(
+    "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
+)
+_SEPARATOR = re.compile(r"::|->|\.|#|:")
+_CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
+_IMPORT = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
+_COMMENT = re.compile(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
+_ASSERTED = re.compile(r"\s*(?:var\s+)?_\s+[\w.]+(?:\[[^\]]*\])?\s*=")
+"""Go's way to say that a type implements an interface: `var _ Store = (*Memory)(nil)`."""
+_DECLARES = re.compile(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class NameQuestion:
+    """What is asked about which name."""
+
+    kind: Kind
+    name: str
+
+
+def read(text: str) -> NameQuestion | None:
+    """Return what a question asks about a name; None where it has another form."""
+    if len(text) > _LONGEST:
+        return None
+    text = _LEAD.sub("", text.strip())
+    for kind, form in _READ:
+        if match := form.match(text):
+            name = [part for part in _SEPARATOR.split(match["name"]) if part][-1]
+            return None if name.lower() in _NO_NAMES else NameQuestion(kind, name)
+    return None
+
+
+def related(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> tuple[Passage, ...]:
+    """Return the lines that answer a question about a name, best first; none for any other question, or for a name that nothing
+    in the index defines. They are as sure as the first of the `hits`. Raises `Cancelled`.
+    """
+    asked = read(ranking.diagnostics.rewritten or query.text)
+    if asked is None or not hits:
+        return ()
+    look = _Lookup(ranking, hits[0].score, query, cancel)
+    defining = look.defining(asked.name)
+    if not defining and not look.is_defined(asked.name):
+        return ()
+    if asked.kind == "callees":
+        return look.callees(asked.name, defining[0]) if defining else ()
+    if asked.kind == "definitions":
+        return tuple(_at_head(hit, asked.name) for hit in defining)
+    word = _whole_word(asked.name)
+    return look.users(asked.name, word) if asked.kind == "users" else look.heirs(asked.name, word)
+
+
+def related_first(found: Retrieval, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
+    """Return the search with what answers a question about a name before the rest, each with the lines that do as its focus.
+
+    Raises `Cancelled`.
+    """
+    firsts: dict[str, Hit] = {}
+    for passage in related(ranking, found.relevant, query, cancel):
+        chunk = passage.hit.chunk
+        start = chunk.span.start_line + passage.first
+        firsts.setdefault(chunk.id, replace(passage.hit, focus=(start, start + passage.count - 1)))
+    if not firsts:
+        return found
+    known = {hit.chunk.id: hit for hit in found.hits}
+    answering = (replace(known.get(key, hit), focus=hit.focus, score=hit.score) for key, hit in firsts.items())
+    others = (hit for hit in found.hits if hit.chunk.id not in firsts)
+    return replace(found, hits=(*answering, *others)[: query.limit])
+
+
+class _Lookup:
+    """Names looked up for one question."""
+
+    def __init__(self, ranking: Ranking, score: float, query: Query, cancel: CancelToken) -> None:
+        self._ranking, self._score, self._query, self._cancel = ranking, score, query, cancel
+        self._place: Mapping[int, int] = {found.doc: place for place, found in enumerate(ranking.order.ranked)}
+
+    def is_defined(self, name: str) -> bool:
+        """Tell whether code defines a name, whatever the filters leave out."""
+        [listed] = self._ranking.view.exact_definitions([name], AMBIGUOUS)
+        return any(info.source == "code" for info in self._ranking.view.describe([doc for doc, _ in listed]))
+
+    def defining(self, name: str) -> list[Hit]:
+        """Return what defines a name, what the question is nearest to first."""
+        [listed] = self._ranking.view.exact_definitions([name], MOST_CHUNKS)
+        return [hit for hit in self._read([doc for doc, _ in listed]) if _is_called(hit, name)]
+
+    def users(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
+        """Return the lines that use a name: calls before other code, then imports, comments and documents; tests last.
+
+        Definitions of the name that call another of it (a wrapper, an override) come behind what else does the same.
+        """
+        call = re.compile(word.pattern + r"\s*(?:::\s*<[^<>]{0,80}>|<[^<>()]{0,80}>)?[!?]?\(")
+        ranked: list[tuple[tuple[bool, int, bool], Hit, list[int]]] = []
+        for hit in self._holding(name, own_last=True):
+            rows = rows_of(hit.chunk.text)
+            defines = _is_called(hit, name)
+            head = head_of(rows, hit.chunk.signature) if defines else range(0)
+            uses = [at for at, row in enumerate(rows) if at not in head and word.search(row)]
+            code = [at for at in uses if not _IMPORT.match(rows[at]) and not _COMMENT.match(rows[at])]
+            calls = [at for at in code if call.search(rows[at])]
+            chosen = calls or code or uses
+            if chosen:
+                kind = 2 if hit.chunk.source != "code" else 0 if calls else 1 if code else 2
+                is_test = "test" in path_kinds(hit.chunk.path)
+                ranked.append(((is_test, kind, defines), hit, chosen))
+        ranked.sort(key=lambda one: one[0])
+        return tuple(passage for _, hit, rows in ranked for passage in _around(hit, rows, LINES_AROUND))
+
+    def heirs(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
+        """Return the declarations that name a type as what they extend or implement."""
+        itself = re.compile(rf"\b(?:class|interface|struct|trait|type|enum|record|protocol)\s+{re.escape(name)}\b")
+        found: list[Passage] = []
+        for hit in self._holding(name):
+            rows = rows_of(hit.chunk.text)
+            lines = [
+                at
+                for at, row in enumerate(rows)
+                if word.search(row)
+                and (_DECLARES.search(row) or ((said := _ASSERTED.match(row)) and word.search(said[0])))
+                and not itself.search(row)
+                and not _COMMENT.match(row)
+            ]
+            found += _around(hit, lines, 1)
+        return tuple(found)
+
+    def callees(self, name: str, first: Hit) -> tuple[Passage, ...]:
+        """Return the first definition of a name, and those of what is called in it."""
+        names = [called for called in dict.fromkeys(_CALLED.findall(first.chunk.text)) if called != name][:MOST_CALLED]
+        found = [Passage(first, 0, len(rows_of(first.chunk.text)))]
+        for called, listed in zip(names, self._ranking.view.exact_definitions(names, AMBIGUOUS), strict=True):
+            near = [doc for doc, path in listed if path == first.chunk.path]
+            docs = near or ([doc for doc, _ in listed] if len(listed) < AMBIGUOUS else [])
+            found += [_at_head(hit, called) for hit in self._read(docs)[:1] if _is_called(hit, called)]
+        return tuple(found)
+
+    def _holding(self, name: str, *, own_last: bool = False) -> list[Hit]:
+        [(candidates, _)] = self._ranking.view.find(
+            [query_words.read(name).parsed()],
+            pool=_FOUND,
+            floor=2.0,
+            filter=native_filter(self._query.filters),
+            pinned=None,
+            active_path=None,
+            cancel=self._cancel,
+        )
+
+        def behind(found: Candidate) -> tuple[bool, bool, float, str, int]:
+            """Order chunks, since more may hold the name than are read: tests, and with `own_last` its definitions, are last."""
+            defines = own_last and _last_part(found.symbol) == name
+            return ("test" in path_kinds(found.path), defines, -found.lexical, found.path, found.start_line)
+
+        best = sorted(candidates, key=behind)
+        return self._read([found.doc for found in best[:MOST_CHUNKS]])
+
+    def _read(self, docs: Sequence[int]) -> list[Hit]:
+        """Return chunks as they stand now, what the question is nearest to first."""
+        order = sorted(self._allowed(docs), key=lambda doc: self._place.get(doc, len(self._place)))
+        left_out = [(lines.path, lines.start_line, lines.end_line) for lines in self._query.left_out]
+        read = self._ranking.view.read_best(order, MOST_CHUNKS, left_out, self._cancel, files=self._ranking.read_files)
+        hits = []
+        for doc, current in zip(order, read, strict=False):
+            if not isinstance(current, str):
+                ranked = self._place.get(doc)
+                told = Signals() if ranked is None else signals(self._ranking.order.ranked[ranked])
+                hits.append(Hit(to_chunk(current), self._score, told))
+        return hits
+
+    def _allowed(self, docs: Sequence[int]) -> list[int]:
+        """Return those that the filters let through: the table of definitions doesn't ask them."""
+        chosen = native_filter(self._query.filters)
+        if chosen is None or not docs:
+            return list(docs)
+        infos = self._ranking.view.describe(docs)
+        only = ParsedQuery("x", "x", scores=[(info.id, 1.0) for info in infos])  # a search in which nothing else can be found
+        [(candidates, _)] = self._ranking.view.find(
+            [only], pool=len(docs), floor=0.5, filter=chosen, pinned=None, active_path=None, cancel=self._cancel
+        )
+        allowed = {candidate.doc for candidate in candidates}
+        return [doc for doc in docs if doc in allowed]
+
+
+def _whole_word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
+def _is_called(hit: Hit, name: str) -> bool:
+    chunk = hit.chunk
+    return chunk.source == "code" and (_last_part(chunk.symbol) == name or name in chunk.definitions)
+
+
+def _last_part(symbol: str) -> str:
+    return _SEPARATOR.split(symbol)[-1]
+
+
+def _around(hit: Hit, rows: Sequence[int], lines: int) -> list[Passage]:
+    """Return these lines of a chunk with those around them."""
+    last = len(rows_of(hit.chunk.text)) - 1
+    wanted = {at for row in rows for at in range(max(row - lines, 0), min(row + lines, last) + 1)}
+    return [Passage(hit, first, end - first + 1) for first, end in runs_of(wanted)]
+
+
+def _at_head(hit: Hit, name: str) -> Passage:
+    """Return the lines at which a chunk defines a name."""
+    rows = rows_of(hit.chunk.text)
+    word = _whole_word(name)
+    head = head_of(rows, hit.chunk.signature)
+    at = next((row for row in (*head, *range(len(rows))) if word.search(rows[row])), 0)
+    return Passage(hit, at, min(HEAD_LINES, len(rows) - at))

@@ -1,0 +1,121 @@
+"""Copies of code that differ by version, platform or manner of calling: which one a question is about.
+
+Two files are twins if their paths are the same but for versions and the words of `variants.txt` (`v1/fields.py` and `fields.py`,
+`_unix.py` and `_windows.py`); pieces of code are twins if their files are and they have the same name.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import Candidate, split_names
+from carrel.model.types import Query
+
+_LINE = re.compile(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
+_ROWS = _LINE.findall(resources.files(__package__).joinpath("variants.txt").read_text("utf-8"))
+_KINDS = {name: kind for kind, name, _, _ in _ROWS}
+_FITTING = {name: (name, *wider.split()) for _, name, wider, _ in _ROWS}
+"""By the name of what is wanted, the names of variants that serve, best first."""
+_NAMES = {word: name for _, name, _, words in _ROWS for word in (words or name).split()}
+_SYSTEMS = "|".join(word for word, name in _NAMES.items() if _KINDS[name] == "system" and len(word) > 2)
+_MARK = re.compile(
+    rf"(?<![a-z\d.])(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![a-z\d])"
+    rf"|(?<=[a-z])(?:{_SYSTEMS})(?=[/.])"  # _pslinux.py
+    r"|(?:(?<![a-z\d])|(?<=api))v(\d+(?:[._]\d+)*(?:p\d+)?(alpha|beta|rc|preview)?\d*)(?![a-z\d])"  # v2, apiv1, v1beta1
+    r"|(?<=[a-z][-_ ])(\d+(?:\.\d+)+)(?!\w|\.\w)"  # lua-5.3.6
+)
+_Marks = frozenset[tuple[str, str]]
+"""Kinds with names, of a variant or of what is wanted; a version's name is its numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Candidates with the right one of twins before the others, and by the number of each other one that which stands for it."""
+
+    order: tuple[Candidate, ...]
+    stands_for: Mapping[int, Candidate]
+
+
+def settle(view: SnapshotView, order: Sequence[Candidate], query: Query) -> Settled:
+    """Put of twins the one first that is meant: it takes the place of the best one. The others keep their order.
+
+    What the question names counts most, then what the file in front is, this machine and the newer version. Variants that the
+    question names side by side all stay, as does a file that is pinned.
+    """
+    stands_for: dict[int, Candidate] = {}
+    meant_by: dict[int, Candidate] = {}
+    asked, front = _read(query.searched_text)[1] - {("system", "other")}, _read(query.active_path or "")[1]
+    system, processor = machine()
+    usual = frozenset({("system", system), ("processor", processor), ("manner", "sync"), ("age", "current")})
+    for group in _same_names(view, [one for one in order if not query.leaves_out(one.path, one.start_line, one.end_line)]):
+        marks = {one.path: _read(one.path)[1] for one in group}
+        named = {path: _fit(asked, variant) for path, variant in marks.items()}
+        wants = {path: (_fit(front, variant), _fit(usual, variant), _newness(variant)) for path, variant in marks.items()}
+        meant = max(group, key=lambda one: (named[one.path], *wants[one.path]))
+        for one in group:
+            meant_by[one.doc] = meant
+            stays = marks[one.path] == marks[meant.path] or named[one.path] == named[meant.path] > 0 or one.path in query.pinned
+            if not stays:
+                stands_for[one.doc] = meant
+    settled = {one.doc: one for place in order for one in (meant_by.get(place.doc, place), place)}
+    return Settled(tuple(settled.values()), stands_for)
+
+
+def machine() -> tuple[str, str]:
+    """Return this machine's system and processor, as `variants.txt` names them."""
+    system = {"win32": "windows", "cygwin": "windows"}.get(sys.platform, re.sub(r"\d+$", "", sys.platform))
+    return system, _NAMES.get(platform.machine().lower(), "")
+
+
+@lru_cache(maxsize=1 << 16)
+def _read(text: str) -> tuple[str, _Marks]:
+    """Return a path without its words for a variant, and these; or what a question names."""
+    marks = set[tuple[str, str]]()
+    for match in _MARK.finditer(lowered := text.lower()):
+        if version := match[1] or match[3]:
+            marks.add(("version", version.replace("_", ".")))
+        if name := "unfinished" if match[2] else _NAMES.get(match[0]):
+            marks.add((_KINDS[name], name))
+    return re.sub(r"[-_./]+", "/", _MARK.sub("", lowered)).strip("/"), frozenset(marks)
+
+
+def _fit(wanted: _Marks, variant: _Marks) -> float:
+    """Return how well a variant is what is wanted: above 0 where it says so, below 0 where it is for something else."""
+    best = dict[str, float]()
+    for kind, want in wanted:
+        for name in (name for other, name in variant if other == kind):
+            fitting = _FITTING.get(want, ())
+            serves = f"{name}.".startswith(f"{want}.") if kind == "version" else name in fitting
+            closeness = 1 / (1 + fitting.index(name)) if name in fitting else 1 if serves else -1
+            best[kind] = max(best.get(kind, -1), closeness)
+    return sum(best.values())
+
+
+def _newness(marks: _Marks) -> list[float]:
+    # Where the others say their version, code that says none is the one after the first.
+    return max(([float(n) for n in re.findall(r"\d+", name)] for kind, name in marks if kind == "version"), default=[1.5])
+
+
+def _same_names(view: SnapshotView, order: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Group candidates in variants of a file by what they hold: a symbol, or the same few definitions."""
+    variants = defaultdict[str, set[_Marks]](set)
+    for path in {one.path for one in order}:
+        family, marks = _read(path)
+        variants[family].add(marks)
+    twins = [one for one in order if len(variants[_read(one.path)[0]]) > 1]
+    nameless = [one.doc for one in twins if not one.symbol]
+    described = dict(zip(nameless, view.describe(nameless), strict=True)) if nameless else {}
+    groups = defaultdict[tuple[str, str], list[Candidate]](list)
+    for one in twins:
+        name = one.symbol or " ".join(described[one.doc].definitions)
+        if plain := "".join(word for word in split_names(name) if word not in _NAMES):
+            groups[_read(one.path)[0], plain].append(one)
+    return [group for group in groups.values() if len({_read(one.path)[1] for one in group}) > 1]

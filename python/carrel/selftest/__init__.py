@@ -1,0 +1,1 @@
+"""The ten checks of `carrel selftest`."""

@@ -1,1 +1,0 @@
-"""State: workspaces, jobs, settings, composition. No wire types."""

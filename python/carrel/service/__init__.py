@@ -1,0 +1,1 @@
+"""Workspaces and sessions, and the use cases that all front ends share."""

@@ -1,0 +1,125 @@
+"""Questions to a chat model about one workspace: the pack by the one guarded way, then the loop with the workspace's tools."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from carrel.model.types import Budget
+from carrel.service import context_service, queries
+from carrel.service.context_request import ContextAnswer, ContextRequest
+from carrel.service.workspace_tools import WorkspaceIndex, catalogue_tools, tokenizer_of, tools
+
+if TYPE_CHECKING:
+    from carrel.agent.agent_steps import Event
+    from carrel.agent.ask import Answered
+    from carrel.agent.tools.read_lines import ReadLines
+    from carrel.model.conversation import Message
+    from carrel.model.ports import ChatModel
+    from carrel.model.types import ContextItem, Query
+    from carrel.pack.compare import Comparison, Strategy
+    from carrel.service.workspace import Workspace
+
+_MOST_BEFORE = 20
+"""Cited places that are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A conversation that ends in a question, and the context that is wanted for it.
+
+    `max_tokens` is how many the model takes; None for what its spec says.
+    """
+
+    messages: tuple[Message, ...]
+    context: ContextRequest
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer, what was put before the question, and which tokenizer counted."""
+
+    answered: Answered
+    context: ContextAnswer
+    tokenizer: str
+
+
+async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
+    """Answer a question. Makes the first index. Raises `CarrelError`: without a model there is no answer."""
+    from carrel.agent import ask as asking
+    from carrel.agent.tools.read_lines import ReadLines
+    from carrel.agent.tools.scope import Scope
+
+    limit = asking.room(model.spec.window if request.max_tokens is None else request.max_tokens)
+    tokenizer = await tokenizer_of(workspace, request.context.model, model.spec.tokenizer)
+    scope = Scope(request.context.filters.exclude, request.context.left_out)
+    offered = tools(workspace, tokenizer, scope)
+    if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
+        offered += catalogue_tools(
+            workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
+        )
+    reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
+    # Before anything is searched for: a question that is too long is refused.
+    asking.opened(request.messages, "", offered, tokenizer, limit)
+    answer = await context_service.context(workspace, request.context)
+    if tokenizer.count(answer.pack.text) > limit // 3:
+        smaller = replace(request.context, budget=Budget(limit // 3, "tokens"))
+        answer = await context_service.context(workspace, smaller)
+    text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
+    window = asking.opened(request.messages, text, offered, tokenizer, limit)
+    before = [message.text for message in request.messages if message.role == "assistant"]
+    given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
+    audit = workspace.audit
+    told = audit.told(tell, workspace.root_key) if audit else tell
+    answered = await asking.ask(window, model, offered, given, text, told)
+    if audit:
+        audit.answer(model.spec.id, answered, workspace.root_key)
+    return Asked(answered, answer, tokenizer.name)
+
+
+async def compare(
+    workspace: Workspace, query: Query, budget: Budget, model: ChatModel, name: str | None, wait_ms: int
+) -> tuple[Comparison, tuple[Answered, Answered], str]:
+    """Answer one question from retrieved chunks, then from whole files, without tools. Raises `CarrelError`.
+
+    Returns the name of the tokenizer that counted, too.
+    """
+    from carrel.agent import ask as asking
+    from carrel.model.conversation import Message
+
+    limit = asking.room(model.spec.window)
+    tokenizer = await tokenizer_of(workspace, name, model.spec.tokenizer)
+    question = (Message("user", query.text),)
+    room = asking.opened(question, "", [], tokenizer, limit).budget
+    if budget.unit == "chars" or budget.amount > room:
+        budget = Budget(min(budget.amount, room), budget.unit)
+    found = await queries.compare(workspace, query, budget, tokenizer, wait_ms, room)
+
+    async def answered(strategy: Strategy) -> Answered:
+        text = strategy.text if tokenizer.count(strategy.text) <= room else ""
+        window = asking.opened(question, text, [], tokenizer, limit)
+        return await asking.ask(window, model, [], strategy.items if text else (), text, lambda _: None)
+
+    return found, (await answered(found.chunks), await answered(found.whole_files)), tokenizer.name
+
+
+async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
+    """Return the places that an answer cites and the index can read, as they stand now."""
+    from carrel.agent.tools.read_lines import ReadLines
+    from carrel.agent.tools.scope import Scope
+
+    return await _read_cited([text], ReadLines(WorkspaceIndex(workspace), await tokenizer_of(workspace, None), Scope()))
+
+
+async def _read_cited(answers: Sequence[str], reader: ReadLines) -> list[ContextItem]:
+    """Return the places that answers cite, as they stand now: those of earlier ones may be cited again."""
+    from carrel.agent.citations import cited
+
+    places = dict.fromkeys(place for answer in answers for place in cited(answer))
+    given: list[ContextItem] = []
+    for path, first, last in list(places)[-_MOST_BEFORE:]:
+        given += (await reader.run({"path": path, "start_line": first, "end_line": last})).given
+    return given

@@ -1,0 +1,133 @@
+"""What a chat turn asks for, what it is answered, and the answers that are kept for questions about them."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from carrel.index.state import State
+from carrel.model.conversation import Message
+from carrel.model.errors import CarrelError
+from carrel.model.types import Budget, ContextPack, Filters, Format, Lines, Trigger
+from carrel.settings.settings import Planning
+
+if TYPE_CHECKING:
+    from carrel.assist.routing import Route
+    from carrel.pack.formats import Form
+    from carrel.search.explain import Explanation
+    from carrel.search.retriever import Retrieval
+    from carrel.service.missing_folder import MissingFolder
+
+_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file that the caller named. `path` is None when it lies in no open folder, `label` is how it was named."""
+
+    path: str | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedLines:
+    """Lines of a file that the person selected or attached, 1-based and inclusive."""
+
+    file: FileRef
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """What a chat turn asks for. `plan` and `rerank` None: as the settings say; `history` has the oldest turn first."""
+
+    query: str
+    limit: int
+    budget: Budget
+    filters: Filters = field(default_factory=Filters)
+    model: str | None = None
+    active: FileRef | None = None
+    selection: Lines | None = None  # what is selected in it
+    open: tuple[FileRef, ...] = ()
+    pinned: tuple[FileRef, ...] = ()
+    attached: tuple[AttachedLines, ...] = ()
+    left_out: tuple[Lines, ...] = ()
+    trigger: Trigger = "chat"
+    wait_ms: int = 10_000
+    deadline_ms: int | None = None
+    format: Format | Form = "xml"
+    history: tuple[Message, ...] = ()
+    plan: Planning | None = None
+    rerank: bool | None = None
+    sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
+
+
+@dataclass(frozen=True, slots=True)
+class ContextAnswer:
+    """A pack, what it took, and what went wrong, in words for a person.
+
+    With an `error` the pack is empty; with a `notice` it is there, and worse than it should be.
+    """
+
+    pack: ContextPack
+    stages: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    notice: str | None = None
+    cause: CarrelError | None = None  # of the error, where it was foreseen
+    state: State = "empty"  # of the index behind it
+    pending: int = 0
+    rewritten: str | None = None  # what was searched for in place of the question
+    sub_queries: tuple[str, ...] = ()
+    routes: tuple[Route, ...] = ()  # where the question went, where there are sources beside the workspace
+    not_searched: tuple[str, ...] = ()  # the sources that nothing in the question spoke for
+    late: bool = False  # it was not ready before the deadline
+    confidence: float | None = None  # from 0 to 1: is there anything relevant at all; None where nothing was searched
+    missing: tuple[MissingFolder, ...] = ()  # of several folders those that were not searched
+
+    @property
+    def problem(self) -> str | None:
+        """Return what a person should know about it, if anything."""
+        return self.error or self.notice
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContext:
+    """What is kept of an answer, so that it can be explained later."""
+
+    root: str
+    answer: ContextAnswer
+    found: Retrieval
+    roots: Mapping[str, str] = field(default_factory=dict)  # of an answer of several folders, by their names
+    by_folder: Mapping[str, Retrieval] = field(default_factory=dict)  # what the index of each found
+
+    def candidates(self) -> list[Explanation]:
+        """Explain every candidate, in the final order: made when somebody asks. Of several folders each has ranks of its own."""
+        from carrel.search.explain import explain_ranked
+        from carrel.search.folders import explained_in
+
+        items = self.answer.pack.items
+        if not self.by_folder:
+            return explain_ranked(self.found, items)
+        told = [one for name, found in self.by_folder.items() for one in explained_in(found, items, name)]
+        return sorted(told, key=lambda one: -(one.relevance or 0.0))
+
+
+class RecentContexts:
+    """The last few answers by the id of their pack."""
+
+    def __init__(self) -> None:
+        self._items: OrderedDict[str, StoredContext] = OrderedDict()
+
+    def add(self, stored: StoredContext) -> None:
+        """Keep an answer, and drop the oldest beyond the limit."""
+        self._items[stored.answer.pack.id] = stored
+        while len(self._items) > _KEPT:
+            self._items.popitem(last=False)
+
+    def get(self, pack_id: str) -> StoredContext | None:
+        """Return the answer, if it is still kept."""
+        return self._items.get(pack_id)

@@ -1,0 +1,203 @@
+"""Answer a chat turn from several workspace folders at once: their hits in one order, packed once within the budget."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carrel.index.open_index import RENEWED, OpenIndex
+from carrel.model.errors import NotReady
+from carrel.model.types import Query
+from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
+from carrel.service.context_service import OUTSIDE, Packing, Selected, answered, empty, guarded, recorded
+from carrel.service.folder_group import error_of_all, ready
+from carrel.service.missing_folder import MissingFolder
+from carrel.service.routed import FromSources, from_sources
+
+if TYPE_CHECKING:
+    from carrel.model.native import CancelToken
+    from carrel.model.ports import Tokenizer
+    from carrel.model.types import Hit
+    from carrel.search.retriever import Retrieval
+    from carrel.service.folder_group import FolderGroup
+    from carrel.service.workspace import Workspace
+
+_OFF = "its memory is off"
+_ON_AGAIN = "Set `ragEnabled` for this folder, or leave it out of the request's `folders`."
+
+
+async def context(group: FolderGroup, requests: Mapping[str, ContextRequest]) -> ContextAnswer:
+    """Pack what the indexes of all folders hold for a chat turn, and keep the answer in the recent ones.
+
+    `requests` has for each folder the request with the files that lie in it; that of the first decides on all else. Raises
+    nothing but a cancel of this very call.
+    """
+    request = next(requests[name] for name, workspace in group.folders.items() if workspace is group.first)
+    answer = await guarded(request, lambda end: _answer(group, request, requests, end))
+    return recorded(group, answer, group.first.audit, request, group.roots)
+
+
+async def _answer(
+    group: FolderGroup, request: ContextRequest, requests: Mapping[str, ContextRequest], end: float | None
+) -> ContextAnswer:
+    from carrel.assist.assisted_retrieval import retrieve_assisted
+    from carrel.search.folders import filters_in
+
+    explicit = request.trigger == "explicit"
+
+    async def opened(_: str, workspace: Workspace) -> OpenIndex:
+        return await ready(workspace, explicit=explicit, wait_ms=request.wait_ms)
+
+    off = [] if explicit else await _switched_off(group)
+    if len(off) == len(group.folders):
+        return empty(request)
+    indexes, failed = await group.only({*group.folders} - {one.name for one in off}).each_in_time(opened, end)
+    if not indexes:
+        return _unanswered(request, failed, off)
+    answering = group.only(indexes)
+
+    def tokenizer() -> Tokenizer:  # on a thread: its table may have to be loaded
+        return answering.first.tokenizer(request.model)
+
+    packings: dict[str, Packing] = {}
+    for name, index in indexes.items():
+        own = requests[name]
+        scoped = replace(own, limit=request.limit, filters=filters_in(own.filters, name, answering.inside(name)))
+        packings[name] = Packing(index, tokenizer, scoped)
+    others = await from_sources(
+        answering.first,
+        Query(request.query, request.limit, request.filters, left_out=request.left_out),
+        named=request.sources,
+        explicit=explicit,
+        wait_ms=request.wait_ms,
+        plan=request.plan,
+        end=end,
+    )
+
+    async def ask(name: str, workspace: Workspace) -> Selected:
+        index, packing = indexes[name], packings[name]
+        return await retrieve_assisted(
+            packing.question,
+            index.store.snapshot,
+            index.embedder,
+            helpers[name],
+            workspace.run_interactive,
+            packing.select,
+            scope=packing.scope,
+            end=end,
+            outside=index.replica,
+        )
+
+    with answering.assistants(plan=request.plan, rerank=request.rerank) as helpers:
+        selected, late = await answering.each_in_time(ask, end)
+    failed += late
+    if not selected:
+        return _unanswered(request, failed, off)
+    answer, found = await answering.first.run_interactive(
+        lambda token: _packed(selected, request, others, failed, tokenizer(), token)
+    )
+    answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]), missing=(*failed, *off))
+    if not answer.pack.items and any(index.being_renewed for index in indexes.values()):
+        answer = replace(answer, error=RENEWED)
+    by_folder = {name: one.found for name, one in selected.items()}
+    group.first.recent.add(StoredContext(answering.first.root_key, answer, found, group.roots, by_folder))
+    return answer
+
+
+async def _switched_off(group: FolderGroup) -> list[MissingFolder]:
+    """Return the folders that give nothing to chats because their settings say so, which is no error."""
+    await asyncio.gather(*(workspace.settle() for workspace in group.folders.values()))
+    return [
+        MissingFolder(name, workspace.uri, NotReady(_OFF, _ON_AGAIN))
+        for name, workspace in group.folders.items()
+        if not workspace.settings.rag_enabled
+    ]
+
+
+def _unanswered(request: ContextRequest, failed: Sequence[MissingFolder], off: Sequence[MissingFolder]) -> ContextAnswer:
+    """Return an empty answer that names every folder, where none of those that were asked answers."""
+    cause = error_of_all(failed)
+    return replace(empty(request, str(cause)), cause=cause, missing=(*failed, *off))
+
+
+def _packed(
+    selected: Mapping[str, Selected],
+    request: ContextRequest,
+    others: FromSources | None,
+    failed: Sequence[MissingFolder],
+    tokenizer: Tokenizer,
+    token: CancelToken,
+) -> tuple[ContextAnswer, Retrieval]:
+    """Pack what was selected in the folders, each path with the name of its folder. Runs on a thread."""
+    from carrel.pack.context import lines_known, offered, pack, pack_offer, shows_lines
+    from carrel.search.candidates import Stopwatch
+    from carrel.search.folders import named_drop, named_hit, named_offer
+    from carrel.search.merge import summed
+    from carrel.search.passages import joined
+
+    watch = Stopwatch()
+
+    def between(path: str, first: int, last: int) -> str | None:
+        name, _, rest = path.partition("/")
+        return selected[name].lines(rest, first, last) if name in selected else None
+
+    def count_lines(path: str) -> int:
+        name, _, rest = path.partition("/")
+        return lines_known(selected[name].ranking.view, rest)
+
+    own = _merged(selected, request.limit)
+    query = replace(next(iter(selected.values())).query, text=request.query, filters=request.filters, limit=request.limit)
+    hits = own if others is None else others.beside(own, query)
+    attached = [named_hit(hit, name) for name, one in selected.items() for hit in one.attached]
+    dropped = [
+        drop if drop.reason == OUTSIDE else named_drop(drop, name) for name, one in selected.items() for drop in one.dropped
+    ]
+    if hits == own and own and shows_lines(request.format):
+        offers = [
+            named_offer(offered(one.ranking, one.hits, one.query, token), name) for name, one in selected.items() if one.hits
+        ]
+        packed = pack_offer(
+            joined(offers, own),
+            query,
+            request.budget,
+            tokenizer,
+            count_lines=count_lines,
+            attached=attached,
+            form=request.format,
+            dropped=dropped,
+            read_lines=between,
+        )
+    else:
+        packed = pack(
+            (*attached, *hits),
+            request.budget,
+            tokenizer,
+            query=request.query,
+            form=request.format,
+            dropped=dropped,
+            read_lines=between,
+        )
+    watch.lap("pack")
+    surest = max(selected.values(), key=lambda one: one.found.confidence)
+    stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
+    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice)]
+    return answered(packed, surest.found, stages, others, notices)
+
+
+def _merged(selected: Mapping[str, Selected], most: int) -> tuple[Hit, ...]:
+    """Return the hits of the folders by relevance; what the person pinned comes first."""
+    from carrel.search.folders import named_hit
+    from carrel.search.merge import merge_by_score
+
+    pinned: list[list[Hit]] = []
+    others: list[list[Hit]] = []
+    for name, one in selected.items():
+        paths = frozenset(one.ranking.query.pinned)
+        pinned.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path in paths])
+        others.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path not in paths])
+    first = merge_by_score(pinned, most)
+    return (*first, *merge_by_score(others, most - len(first)))

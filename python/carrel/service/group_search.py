@@ -1,0 +1,81 @@
+"""Answer an explicit question from several workspace folders at once: one list of hits, each with its folder's name."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carrel.service import queries
+from carrel.service.folder_group import FolderGroup, error_of_all, ready
+from carrel.service.routed import from_sources
+
+if TYPE_CHECKING:
+    from carrel.git.git import LastChange
+    from carrel.model.conversation import Message
+    from carrel.model.types import Hit, Query
+    from carrel.search.retriever import Retrieval
+    from carrel.service.queries import Found
+    from carrel.service.workspace import Workspace
+    from carrel.settings.settings import Planning
+
+
+async def search(
+    searched: Workspace | FolderGroup,
+    query: Query,
+    wait_ms: int,
+    *,
+    history: Sequence[Message] = (),
+    plan: Planning | None = None,
+    rerank: bool | None = None,
+    sources: Sequence[str] = (),
+) -> Found:
+    """Find the best chunks of a folder as `queries.search` does, or of all folders of a group, merged by relevance.
+
+    Of a group the sources are those of the first folder that answers, and the file in front is of its first. Raises
+    `CarrelError` where no folder answers.
+    """
+    if not isinstance(searched, FolderGroup):
+        return await queries.search(searched, query, wait_ms, history=history, plan=plan, rerank=rerank, sources=sources)
+    group = searched
+    from carrel.search.folders import filters_in, named_hit
+    from carrel.search.merge import merge_by_score
+
+    _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms))
+    answering = group.only({*group.folders} - {one.name for one in silent})
+    others = await from_sources(answering.first, query, named=sources, wait_ms=wait_ms, plan=plan)
+
+    async def ask(name: str, workspace: Workspace) -> Retrieval:
+        asked = query if workspace is group.first else replace(query, active_path=None, selection=None)
+        scoped = replace(asked, filters=filters_in(query.filters, name, answering.inside(name)))
+        found = await queries.search_index(workspace, scoped, 0, helpers[name], history)
+        return replace(found, hits=tuple(named_hit(hit, name) for hit in found.hits))
+
+    with answering.assistants(plan=plan, rerank=rerank) as helpers:
+        own, failed = await answering.each_in_time(ask, None)
+    missing = (*silent, *failed)
+    if not own:
+        raise error_of_all(missing)
+    hits: Sequence[Hit] = merge_by_score([one.hits for one in own.values()], query.limit)
+    hits = hits if others is None else others.beside(hits, query)
+    problems = [f"{name}: {told}" for name, one in own.items() if (told := one.diagnostics.problem)]
+    surest_first = sorted(own.values(), key=lambda one: -one.confidence)
+    answer = await queries.answer(answering.first, tuple(hits), tuple(surest_first), others, [*map(str, missing), *problems])
+    if answering.first.audit is not None:
+        answering.first.audit.search(query.text, answer.hits, group.roots)
+    return replace(answer, missing=missing)
+
+
+async def last_changes(searched: Workspace | FolderGroup, hits: Sequence[Hit]) -> dict[str, LastChange]:
+    """Return by chunk id the commit that changed each of the first hits last, as `queries.last_changes` does."""
+    from carrel.search.folders import plain_hit
+
+    if not isinstance(searched, FolderGroup):
+        return await queries.last_changes(searched, hits)
+    changes: dict[str, LastChange] = {}
+    for name, workspace in searched.folders.items():
+        here = {plain_hit(hit).chunk.id: hit for hit in hits[: queries.MOST_BLAMED] if hit.chunk.folder == name}
+        found = await queries.last_changes(workspace, [plain_hit(hit) for hit in here.values()])
+        changes |= {here[plain].chunk.id: change for plain, change in found.items()}
+    return changes

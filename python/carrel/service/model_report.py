@@ -1,0 +1,147 @@
+"""Tell which models are set, where their text goes, whether they may be asked, and, when asked to, whether they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from carrel.composition.models import BUNDLED, HASHED_WORDS, JUDGE, chat_models, embedders, key_variables, rerankers
+from carrel.model.conversation import Message
+from carrel.model.errors import CarrelError, NotAllowed, ProviderError, place_of
+from carrel.model.outbound import Destination, destinations_of
+from carrel.model.ports import Sampling
+from carrel.model.remote import RemoteEmbedder
+
+if TYPE_CHECKING:
+    from carrel.composition.composition import Composition
+    from carrel.settings.model_settings import ModelSettings
+    from carrel.settings.settings import Settings
+
+CHECK_SECONDS = 30.0
+"""A local program may load its model first."""
+_WORD = "carrel"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """A model as it is set. `answered_ms` and `problem` tell of a check, `problem` also of a model that can't be made."""
+
+    role: str
+    provider: str
+    model: str
+    destinations: tuple[Destination, ...] = ()
+    allowed: bool = True
+    has_key: bool = False
+    last_error: str = ""
+    requests: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+    answered_ms: float | None = None
+    problem: str = ""
+
+
+async def report(composition: Composition, settings: Settings, *, check: bool = False) -> list[ModelState]:
+    """Describe the embedder, and each other model that is set. `check` asks each for as little as it can answer."""
+    chosen = settings.models
+    judge = chosen.reranker.provider == JUDGE and chosen.chat.provider  # then it is that provider's, with its key
+    makers: dict[str, tuple[ModelSettings, Callable[[], Any], Callable[[Any], Awaitable[Any]]]] = {
+        "embedder": (chosen.embedder, lambda: composition.embedder(settings), _embed_something),
+        "reranker": (
+            chosen.chat if judge else chosen.reranker,
+            lambda: composition.reranker(settings),
+            lambda model: model.rerank(_WORD, [_WORD]),
+        ),
+        "chat": (chosen.chat, lambda: composition.chat_model(settings), _say_something),
+        "planner": (chosen.planner, lambda: composition.planner_model(settings), _say_something),
+    }
+    states = []
+    for role, (model, make, ask) in makers.items():
+        if role == "embedder" or model.provider:
+            states.append(await _state(composition, settings, role, model, make, ask if check else None))
+    return states
+
+
+def known() -> dict[str, tuple[str, ...]]:
+    """Return the providers that can be set, by role."""
+    chat = chat_models().names
+    return {"embedder": embedders().names, "reranker": (*rerankers().names, JUDGE), "chat": chat, "planner": chat}
+
+
+def key_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
+    asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
+    tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
+    for name, service in settings.tools.services.items():
+        tools |= {f"tools-{name}", *(f"tools-{name}-{scheme}" for scheme in service.keys)}
+    kept = key_variables().keys() - {
+        "helicone"
+    }  # its variable says that it is to be asked at all, so no other place is looked into
+    return tuple(sorted(asked | kept | tools))
+
+
+async def _state(
+    composition: Composition,
+    settings: Settings,
+    role: str,
+    chosen: ModelSettings,
+    make: Callable[[], Any],
+    ask: Callable[[Any], Awaitable[Any]] | None,
+) -> ModelState:
+    state = ModelState(role, chosen.provider or "bundled", chosen.model)
+    outbound = composition.outbound
+    try:
+        model = make()
+        state = replace(state, model=chosen.model or model.spec.id, destinations=destinations_of(model))
+        if state.destinations:
+            key = await asyncio.to_thread(outbound.of(settings).keys.find, state.provider, chosen.key)
+            state = replace(state, has_key=key is not None)
+    except CarrelError as error:
+        return replace(state, problem=str(error))
+    state = replace(state, allowed=all(map(outbound.permissions.allows, state.destinations)))
+    if ask:
+        state = await _checked(state, model, ask)
+    for destination in state.destinations:
+        used = await asyncio.to_thread(outbound.meter.total, destination)
+        state = replace(
+            state,
+            requests=state.requests + used.requests,
+            tokens=state.tokens + used.tokens,
+            dollars=state.dollars + used.dollars,
+            last_error=outbound.meter.failures.get(destination, state.last_error),
+        )
+    return state
+
+
+async def _checked(state: ModelState, model: Any, ask: Callable[[Any], Awaitable[Any]]) -> ModelState:
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            await ask(model)
+    except NotAllowed as error:
+        return replace(state, allowed=False, problem=str(error))
+    except CarrelError as error:
+        return replace(state, problem=str(error))
+    except TimeoutError:
+        return replace(state, problem=f"There was no answer within {CHECK_SECONDS:g} s.")
+    except Exception as error:
+        return replace(state, problem=f"The model failed: {type(error).__name__} at {place_of(error)}.")
+    return replace(state, answered_ms=round(1000 * (time.perf_counter() - began), 1))
+
+
+async def _embed_something(model: Any) -> None:
+    if not isinstance(model, RemoteEmbedder):
+        await model.embed([_WORD], "query")
+        return
+    dim = await model.learn_dim()  # a vector that was kept would say nothing of the service
+    if model.spec.dim not in (0, dim):
+        raise ProviderError(
+            f"The model gives vectors of {dim} values, not {model.spec.dim}", "Set `dimensions` to what it gives."
+        )
+
+
+async def _say_something(model: Any) -> None:
+    async for _ in model.stream([Message("user", "Say OK.")], (), Sampling(temperature=0.0, max_tokens=16)):
+        pass

@@ -1,0 +1,312 @@
+"""Answer explicit questions, without a wire format: the use cases that editors, MCP and the command line share.
+
+Coroutines on the event loop; what costs time runs on the interactive pool with a token. They raise `CarrelError`; a chat turn is
+answered by `context_service`, which doesn't.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from carrel.model.errors import CarrelError
+from carrel.model.types import Budget, Hit, Query
+from carrel.service.routed import FromSources, as_passages, from_sources, only_documents
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from carrel.assist.assisted_retrieval import Assistants
+    from carrel.assist.routing import Route
+    from carrel.git.git import LastChange
+    from carrel.index.indexer import IndexReport
+    from carrel.index.open_index import OpenIndex
+    from carrel.model.conversation import Message
+    from carrel.model.diagnostics import RetrievalDiagnostics
+    from carrel.model.native import CancelToken
+    from carrel.model.ports import Tokenizer
+    from carrel.pack.compare import Comparison
+    from carrel.search.explain import Explanation
+    from carrel.search.retriever import Ranking, Retrieval
+    from carrel.service.missing_folder import MissingFolder
+    from carrel.service.workspace import Workspace
+    from carrel.settings.settings import Planning
+
+MOST_BLAMED = 10
+_LOOK_SECONDS = 0.1
+_FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
+MOST_SKIPPED = 100_000
+"""Where every skipped file counts, and no editor waits for the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits of the workspace and of the sources that were asked, best first; `own` is what the workspace's index found."""
+
+    hits: tuple[Hit, ...]
+    own: Retrieval
+    routes: tuple[Route, ...] = ()
+    not_searched: tuple[str, ...] = ()
+    further: tuple[Retrieval, ...] = ()
+    """What the indexes of further folders found; `own` is the surest then."""
+    missing: tuple[MissingFolder, ...] = ()
+    """Of several folders those that were not searched."""
+
+    @property
+    def diagnostics(self) -> RetrievalDiagnostics:
+        """Return what was done to answer."""
+        return self.own.diagnostics
+
+    @property
+    def confidence(self) -> float:
+        """Return how sure it is that the workspace holds anything relevant at all."""
+        return self.own.confidence
+
+    @property
+    def relevant(self) -> tuple[Hit, ...]:
+        """Return the hits, without those of the workspace where it is all but sure that nothing there answers."""
+        searched = (self.own, *self.further)
+        irrelevant = {hit.chunk.id for one in searched for hit in one.hits if not one.relevant}
+        return tuple(hit for hit in self.hits if hit.chunk.id not in irrelevant)
+
+
+async def search(
+    workspace: Workspace,
+    query: Query,
+    wait_ms: int,
+    *,
+    history: Sequence[Message] = (),
+    plan: Planning | None = None,
+    rerank: bool | None = None,
+    sources: Sequence[str] = (),
+) -> Found:
+    """Find the best chunks for an explicit question, in the workspace and the sources that it is for; raises `CarrelError`.
+
+    `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
+    settings say; `history` is the conversation before it.
+    """
+    others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
+    own = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
+    hits = own.hits if others is None else others.beside(own.hits, query)
+    found = await answer(workspace, hits, (own,), others, (own.diagnostics.problem,))
+    if workspace.audit is not None:
+        workspace.audit.search(query.text, found.hits, workspace.root_key)
+    return found
+
+
+async def search_index(
+    workspace: Workspace,
+    query: Query,
+    wait_ms: int,
+    assistants: Assistants,
+    history: Sequence[Message],
+) -> Retrieval:
+    """Do `search` in the index of the workspace alone."""
+    from carrel.assist.assisted_retrieval import Question, retrieve_assisted
+    from carrel.search.name_relations import related_first
+    from carrel.search.retriever import read
+    from carrel.sources.documents.passages import looked_at
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    documents = only_documents(query.filters)
+
+    def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
+        if not documents:
+            return _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
+        found = _told(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
+        return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
+
+    return await retrieve_assisted(
+        Question(query, history),
+        index.store.snapshot,
+        index.embedder,
+        assistants,
+        workspace.run_interactive,
+        finish,
+        outside=index.replica,
+    )
+
+
+async def answer(
+    workspace: Workspace,
+    hits: tuple[Hit, ...],
+    own: tuple[Retrieval, ...],
+    others: FromSources | None,
+    problems: Sequence[str | None],
+) -> Found:
+    """Return hits with what must be told of them. `own` has the surest retrieval first."""
+    from carrel.pack.forged_markup import notice_of
+
+    forged = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
+    told = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None
+    surest = replace(own[0], diagnostics=replace(own[0].diagnostics, problem=told))
+    return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=own[1:])
+
+
+async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
+    """Return by chunk id the commit that changed each hit last: of the first hits, as far as they stand as they are committed."""
+    from carrel.git import git
+
+    def work(token: CancelToken) -> dict[str, LastChange]:
+        found = {}
+        for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:MOST_BLAMED]:
+            if token.cancelled:
+                break
+            change = git.last_change(workspace.root, chunk.path, chunk.span.start_line, chunk.span.end_line)
+            if change and change.text.split() == chunk.text.split():  # else the lines aren't those of the commit
+                found[chunk.id] = change
+        return found
+
+    return await workspace.run_interactive(work)
+
+
+def search_blocking(
+    index: OpenIndex,
+    query: Query,
+    token: CancelToken,
+    *,
+    history: Sequence[Message] = (),
+    assistants: Assistants | None = None,
+) -> Retrieval:
+    """Do `search` from a thread, on an index that the caller keeps current."""
+    from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+    from carrel.search.name_relations import related_first
+    from carrel.search.retriever import read
+
+    return retrieve_assisted_blocking(
+        Question(query, history),
+        index.store.snapshot,
+        index.embedder,
+        assistants or ALONE,
+        lambda ranking, token: _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
+        token,
+        outside=index.replica,
+    )
+
+
+def _told(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
+    """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
+    problem = index.notice(ranking.view, found.diagnostics.problem)
+    return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found
+
+
+async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
+    """Find the best files and their summed scores."""
+    from carrel.question.prepare import prepare
+    from carrel.search.files import best_files, pool_query
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(pool_query(query, pool_size), index.embedder)
+    view = index.store.snapshot()
+
+    def work(token: CancelToken) -> list[tuple[str, float]]:
+        return best_files(view, prepared, pool_size, query.limit, "filename", token)
+
+    return await workspace.run_interactive(work)
+
+
+async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
+    """Find code like the code in these lines; raises `CarrelError`."""
+    from carrel.model_calls.embedding import embed_queries
+    from carrel.search.similar import similar as find
+    from carrel.search.similar import stored_vector
+
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    view = index.store.snapshot()
+
+    def read(_: CancelToken) -> tuple[bytes, str]:
+        if reason := index.store.refusal(path):
+            raise CarrelError(f"{path} may not be read: {reason}")
+        vector = stored_vector(view, path, lines)
+        return vector, "" if vector else view.lines(path, *lines) or ""
+
+    vector, text = await workspace.run_interactive(read)
+    if not vector:
+        vector = (await embed_queries(index.embedder, [text]))[text]
+    floor = index.embedder.spec.floor
+    return await workspace.run_interactive(lambda token: find(view, path, lines, vector, floor, token, limit=limit))
+
+
+async def compare(
+    workspace: Workspace, query: Query, budget: Budget, tokenizer: Tokenizer, wait_ms: int, most_tokens: int = 0
+) -> Comparison:
+    """Compare chunks with whole files for one question; `most_tokens` is what a chat model has room for, if one is asked."""
+    from carrel.pack.compare import compare as both
+    from carrel.question.prepare import prepare
+
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    prepared = await prepare(query, index.embedder)
+    view = index.store.snapshot()
+
+    def work(token: CancelToken) -> Comparison:
+        return both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens)
+
+    return await workspace.run_interactive(work)
+
+
+async def followed_index(workspace: Workspace, *, force: bool) -> IndexReport:
+    """Report what `index` finds where another process writes the index, which is waited for; raises `NotWriter`."""
+    from carrel.index.indexer import follow_index
+    from carrel.model.native import CancelToken
+
+    index, token = await workspace.open(), CancelToken()
+
+    async def native(work: Callable[[], T]) -> T:
+        return await workspace.run_interactive(lambda _: work(), token)
+
+    report = await follow_index(index.store, token, force=force, native=native)
+    await native(index.read_meta)
+    return report
+
+
+async def missing_changes(workspace: Workspace, seconds: float) -> list[str]:
+    """Return the changed files that the index lacks, after so many seconds for another process that writes it.
+
+    Beside such a process only what changed since its last commit counts: its settings may leave out other files than those here.
+    """
+    from carrel.model.native import CancelToken
+
+    index, token, began = await workspace.open(), CancelToken(), time.monotonic()
+
+    def look(_: CancelToken) -> list[str]:
+        index.follow()
+        committed = index.committed_ns if index.has_other_writer else 0
+        paths = index.store.changed(index.store.scan(token), token)
+        return [path for path in paths if _changed_ns(index.root / path) > committed]
+
+    while True:
+        missing = await workspace.run_interactive(look, token)
+        if not missing or time.monotonic() - began >= seconds:
+            return missing
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _changed_ns(path: Path) -> int:
+    """Return when a file changed last; of one that is gone, when its folder did."""
+    for place in (path, *path.parents):
+        with contextlib.suppress(OSError):
+            found = place.stat()
+            return max(found.st_mtime_ns, found.st_ctime_ns)
+    return 0
+
+
+async def explain_line(workspace: Workspace, query: Query, path: str, line: int) -> list[Explanation]:
+    """Explain why the chunk at `path:line` was or wasn't found."""
+    from carrel.question.prepare import prepare
+    from carrel.search.explain import explain_line as explain
+
+    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
+    prepared = await prepare(query, index.embedder)
+
+    def work(token: CancelToken) -> list[Explanation]:
+        # What the rules let through may have been left out when it was read: binary, minified, no right to read it.
+        refusal = index.store.refusal(path) or dict(index.store.skipped(MOST_SKIPPED)).get(path)
+        return explain(index.store.snapshot(), prepared, path, line, token, refusal=refusal)
+
+    return await workspace.run_interactive(work)

@@ -1,0 +1,243 @@
+"""Send a question to the sources beside the workspace that are meant, and put what they give beside the workspace's own.
+
+Without such sources nothing is done here. Raises nothing but a cancel, and `InvalidInput` for a source that doesn't exist.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from carrel.model.errors import CarrelError, InvalidInput, NotPermitted, place_of
+from carrel.model.types import Filters, Hit, Query
+from carrel.service.source_report import THE_WORKSPACE
+from carrel.service.tool_source import PREFIX, ask_tool, fitting_tool, safe_tools
+from carrel.settings.source_settings import WORKSPACE, SourceKind
+
+if TYPE_CHECKING:
+    from carrel.assist.routing import Route, Routing, SourceChoice
+    from carrel.model.catalogue_tool import CatalogueTool
+    from carrel.model.local_index import SnapshotView
+    from carrel.question.routing_rules import Target
+    from carrel.search.retriever import Ranking
+    from carrel.service.workspace import Workspace
+    from carrel.settings.settings import Planning
+    from carrel.sources.knowledge import Source
+
+log = logging.getLogger(__name__)
+
+SOURCE_SECONDS = 5.0
+"""How long a source may take for a question, beside the wait for a first index."""
+TOOL_SECONDS = 10.0
+"""How long a tool may take, its server's start included."""
+_UNASKED = 0.5
+"""What a hit of documents counts that no word of the question asks for: below code that fits as well."""
+_SHARE = 0.4
+"""Of the time that is left before a deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromSources:
+    """What sources gave for one question. Without `workspace` nothing of the workspace itself was asked for."""
+
+    routes: tuple[Route, ...]
+    hits: tuple[tuple[Hit, ...], ...] = ()
+    workspace: bool = True
+    problem: str | None = None
+    not_searched: tuple[str, ...] = ()
+    """The ids of the sources that nothing in the question spoke for."""
+
+    def beside(self, own: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
+        """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
+        from carrel.sources.documents.passages import merged
+
+        asked = frozenset(route.source for route in self.routes if route.weight == 1)
+        return tuple(merged(own if self.workspace else (), self.hits, query, asked=asked))
+
+
+async def from_sources(
+    workspace: Workspace,
+    query: Query,
+    *,
+    named: Sequence[str] = (),
+    explicit: bool = True,
+    wait_ms: int = 0,
+    plan: Planning | None = None,
+    end: float | None = None,
+) -> FromSources | None:
+    """Ask the sources and safe tools that a question is for: those that are `named`, else by rules or the planner.
+
+    None where there are none.
+
+    `end` is the time of the event loop by which all must be done.
+    """
+    tools = {} if named else {f"{PREFIX}{tool.qualified}": tool for tool in safe_tools(workspace, query.text)}
+    if not workspace.settings.sources.by_id and not named and not tools:
+        return None
+    workspace.require("search")  # before a tool runs for whoever may not even search
+    served = {source.id: source for source in workspace.sources()}
+    for name in named:
+        if name != WORKSPACE and name not in served:
+            known = ", ".join((WORKSPACE, *served))
+            raise InvalidInput("sources", f"names no source; there are {known}", "`carrel sources list` shows them.", value=name)
+    from carrel.assist.routing import everywhere
+
+    if not query.text.strip():
+        return None
+    if not named and not _reaches_sources(query.filters):
+        return None
+    if named and set(named) != {WORKSPACE}:
+        workspace.require("sources")
+    routing = await _routed(workspace, query, named, served, tools, plan, end)
+    said, silent = await _ask_tools(workspace, routing, tools, end)
+    if silent and not said:  # the user's words everywhere, as where a planner fails
+        routing = everywhere(query.text, _choices(served), "the tool gave no answer", routing.problem)
+    asked = [route for route in routing.routes if route.source in served]
+    if asked:
+        try:
+            workspace.require("sources")
+        except NotPermitted as error:
+            own = tuple(route for route in routing.routes if route.source not in served)
+            return FromSources(own, problem=str(error), not_searched=tuple(served))
+    seconds = SOURCE_SECONDS + wait_ms / 1000
+    if end is not None:
+        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    remote = any(served[route.source].settings.kind == "repository" for route in asked)
+    view = await _own_view(workspace) if remote else None
+    found = await asyncio.gather(
+        *(_search(served[one.source], query, one, view, explicit=explicit, wait_ms=wait_ms, seconds=seconds) for one in asked)
+    )
+    problems = [routing.problem, *silent, *(problem for _, problem in found)]
+    return FromSources(
+        routing.routes,
+        (tuple(said), *(hits for hits, _ in found)),
+        not named or WORKSPACE in named,
+        " ".join(filter(None, problems)) or None,
+        tuple(name for name in served if name not in routing.sources),
+    )
+
+
+def only_documents(filters: Filters) -> bool:
+    """Tell whether nothing but documents was asked for."""
+    from carrel.model.kinds import LANGUAGES
+
+    return filters.sources == ("docs",) or bool(filters.languages and set(filters.languages) <= set(LANGUAGES))
+
+
+def as_passages(ranking: Ranking, hits: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
+    """Return documents of the workspace as passages: one version of each, with what must be known of it. Runs on a thread."""
+    from carrel.sources.documents.passages import FactsCache, Shown, passages
+
+    shown = Shown(WORKSPACE, lambda path: path, lambda _: "", dated=False)
+    return tuple(passages(hits, ranking.view, FactsCache(), shown, max_age_days=query.filters.max_age_days))
+
+
+def _reaches_sources(filters: Filters) -> bool:
+    """Tell whether filters let anything but the workspace answer: paths, symbols and languages are the workspace's own."""
+    if filters.path_globs or filters.symbol or filters.metadata or filters.sources == ("code",):
+        return False
+    return not filters.languages or only_documents(filters)
+
+
+async def _routed(
+    workspace: Workspace,
+    query: Query,
+    named: Sequence[str],
+    served: dict[str, Source],
+    tools: dict[str, CatalogueTool],
+    plan: Planning | None,
+    end: float | None,
+) -> Routing:
+    from carrel.assist.routing import Route, Routing, SourceChoice, by_model, by_rules, everywhere
+    from carrel.question.routing_rules import span_of_time
+
+    own, *others = _choices(served)
+    if named:
+        return everywhere(query.text, [one for one in (own, *others) if one.id in named], "it was asked for by name")
+    if only_documents(query.filters):
+        return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
+    helpers = workspace.assistants(plan=plan)
+    if helpers.planner is None:
+        problem = None
+        if tools and (words := span_of_time(query.text)):
+            try:
+                if tool := await fitting_tool(workspace, list(tools.values()), query.text):
+                    return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f"it asks for a value: {words}"),))
+            except CarrelError as error:
+                problem = f"No tool was asked: {error}"
+        routing = by_rules(query.text, [own, *others])
+        return Routing((*routing.routes, *_documents_beside(workspace, query.text, routing, served)), problem)
+    seconds = helpers.planner_seconds
+    if end is not None:
+        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    others += [SourceChoice(name, "tool", tool.description) for name, tool in tools.items()]
+    return await by_model(query.text, [own, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
+
+
+def _choices(served: dict[str, Source]) -> list[SourceChoice]:
+    """Return what can be chosen of texts, the workspace first."""
+    from carrel.assist.routing import SourceChoice
+
+    kinds: dict[SourceKind, Target] = {"documents": "documents", "git": "git", "mcp": "documents", "repository": "code"}
+    others = (SourceChoice(source.id, kinds[source.settings.kind], source.description) for source in served.values())
+    return [SourceChoice(WORKSPACE, "code", THE_WORKSPACE), *others]
+
+
+async def _ask_tools(
+    workspace: Workspace, routing: Routing, tools: dict[str, CatalogueTool], end: float | None
+) -> tuple[list[Hit], list[str]]:
+    """Return what tools said that a question goes to, and why others said nothing."""
+    seconds = TOOL_SECONDS if end is None else min(TOOL_SECONDS, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    asked = [(tools[route.source], route.query) for route in routing.routes if route.source in tools]
+    answers = await asyncio.gather(*(ask_tool(workspace, tool, text, seconds) for tool, text in asked), return_exceptions=True)
+    said = [answer for answer in answers if isinstance(answer, Hit)]
+    silent = [
+        f"{answer}." if isinstance(answer, CarrelError) else "A tool failed." for answer in answers if not isinstance(answer, Hit)
+    ]
+    return said, silent
+
+
+def _documents_beside(workspace: Workspace, text: str, routing: Routing, served: dict[str, Source]) -> list[Route]:
+    """Return the routes to folders of documents that no word asks for: to search them is cheap, and their score decides."""
+    from carrel.assist.routing import Route
+    from carrel.question.routing_rules import asks_for_documents
+
+    if not workspace.permits("sources"):
+        return []
+    others = [source for source in served.values() if source.settings.kind == "documents" and source.id not in routing.sources]
+    weight = 1.0 if asks_for_documents(text) else _UNASKED
+    return [Route(source.id, text, "documents are searched for every question", weight) for source in others]
+
+
+async def _own_view(workspace: Workspace) -> SnapshotView | None:
+    """Return the index of the workspace itself as it is now; None where it has none yet. Makes none."""
+    if not workspace.has_index:
+        return None
+    try:
+        return (await workspace.ready(explicit=False, wait_ms=0)).store.snapshot()
+    except CarrelError:
+        return None
+
+
+async def _search(
+    source: Source, query: Query, route: Route, own: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
+) -> tuple[tuple[Hit, ...], str | None]:
+    """Search one source; a fault costs its help only. Nobody waits for a first index of one that no word asks for."""
+    about = query.about(route.query, query.limit)
+    if route.weight < 1:
+        explicit, wait_ms = False, 0
+    try:
+        async with asyncio.timeout(seconds):
+            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, own=own)
+            return tuple(replace(hit, score=round(hit.score * route.weight, 4)) for hit in hits), source.notice
+    except TimeoutError:
+        return (), f"The source {source.id} gave no answer in time."
+    except CarrelError as error:
+        return (), f"The source {source.id} can't answer yet: {error}"
+    except Exception as error:  # a chat must go on
+        log.error("A source failed: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
+        return (), f"The source {source.id} failed; Carrel's log says more."

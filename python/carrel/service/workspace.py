@@ -1,0 +1,508 @@
+"""One workspace folder: its settings, its open buffers, and its index as questions see it.
+
+Everything here runs on the event loop; native work goes to `Jobs`. `lifecycle` opens and follows the index, `indexing` keeps it
+current. A chat turn never waits for either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from carrel.index.state import FolderSettings, Progress, State, StateCell, WorkspaceState
+from carrel.index.status import Status, read_details
+from carrel.model.errors import CarrelError, NotReady, StoreError
+from carrel.policy import access
+from carrel.service.context_request import RecentContexts
+from carrel.settings.allow_settings import Right
+from carrel.settings.settings_files import WORKSPACE_FILE
+from carrel.system.jobs import IndexQueue, Job, Jobs
+from carrel.upkeep.buffers import Buffers
+from carrel.upkeep.folder_watch import FolderWatch, WatchEvents
+from carrel.upkeep.indexing import IndexingEvents, IndexRunner, IndexService, check_root, write_state
+from carrel.upkeep.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
+from carrel.upkeep.model_switch import ModelSwitch, SwitchEvents
+
+if TYPE_CHECKING:
+    from carrel.assist.assisted_retrieval import Assistants
+    from carrel.composition.composition import Composition
+    from carrel.index.indexer import IndexReport
+    from carrel.index.open_index import OpenIndex
+    from carrel.model.native import CancelToken
+    from carrel.model.ports import ChatModel, Tokenizer
+    from carrel.policy.audit import AuditTrail
+    from carrel.settings.settings import Planning, Settings
+    from carrel.sources.knowledge import KnowledgeBase, Source
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_MOMENT_SECONDS = 0.25
+_CLEAR_SECONDS = 20.0
+_PATIENCE_SECONDS = 60.0
+_SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceEvents:
+    """Whom a workspace tells. `fault` gets what a person must act on, again and again while it stands."""
+
+    changed: Callable[[Workspace], None] = lambda _: None
+    progressed: Callable[[Workspace, Job[Any, Any], Progress], None] = lambda *_: None
+    fault: Callable[[str], None] = lambda _: None
+
+
+class Workspace:
+    """A folder that answers questions."""
+
+    def __init__(
+        self,
+        root: Path,
+        uri: str,
+        *,
+        folder: FolderSettings,
+        composition: Composition,
+        jobs: Jobs,
+        watched: bool = False,
+        events: WorkspaceEvents = WorkspaceEvents(),
+        recheck: Callable[[Workspace], None] = lambda _: None,
+        recent: RecentContexts | None = None,
+        runner: IndexRunner | None = None,
+        knowledge: KnowledgeBase | None = None,
+    ) -> None:
+        """Take what it is built from. `recheck` takes over what was changed in a settings file; `recent` keeps its packs, and
+        `knowledge` has the sources beside it.
+        """
+        self.root = root
+        self.root_key = str(root)
+        self.uri = uri
+        self.recent = recent or RecentContexts()
+        self.composition = composition
+        self._jobs = jobs
+        self._knowledge = knowledge
+        self._events = events
+        self._recheck = recheck
+        self._changing: asyncio.Task[None] | None = None  # acts on settings that were changed
+        self._no_root: str | None = None  # why the folder itself can't be read
+        self._state = StateCell(WorkspaceState(folder, reported=watched))
+        self._lifecycle = IndexLifecycle(
+            root,
+            self._state,
+            composition,
+            self.run_interactive,
+            LifecycleEvents(self._attached, self._changed, self._took_over, events.fault),
+        )
+        runner = runner or IndexRunner()
+        self.indexing = IndexService(
+            self._state,
+            jobs,
+            runner,
+            composition.new_token,
+            self.run_interactive,
+            IndexingEvents(self.open, self._renew, self._changed, self._progressed, self._lifecycle.failed),
+        )
+        self.buffers = Buffers(root, self.run_interactive, unsettled=self.queue.concerns)
+        self.indexing.buffers = self.buffers
+        self.watch = FolderWatch(
+            root,
+            self._state,
+            self.run_interactive,
+            WatchEvents(self.indexing.rescans.run_soon, self.changed_on_disk, self.rescan, events.fault),
+        )
+        self.switch = ModelSwitch(
+            root,
+            self._state,
+            jobs,
+            composition,
+            runner,
+            SwitchEvents(self._told_progress, self._switched, self._changed, events.fault),
+        )
+
+    # --- the state of this moment
+
+    @property
+    def audit(self) -> AuditTrail | None:
+        """Return where it is recorded what was given to whom, if it is."""
+        return self.composition.audit
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings in force."""
+        return self._state.now.folder.settings
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Name what can't be used of the settings."""
+        return self._state.now.folder.problems
+
+    @property
+    def blocked(self) -> CarrelError | None:
+        """Return why nothing may be read, if so."""
+        return self._state.now.folder.blocked
+
+    @property
+    def watched(self) -> bool:
+        """Tell whether every change on disk is told, by the editor or by a watch of ours, and what came before was looked at."""
+        since = self.watch.complete_since
+        return self._state.now.reported or (since is not None and self.indexing.rescans.has_ended_since(since))
+
+    @property
+    def index(self) -> OpenIndex | None:
+        """Return the index, if it is open."""
+        return self._state.now.index
+
+    @property
+    def error(self) -> str | None:
+        """Return what went wrong with the index last, if nothing went well since."""
+        return self._state.now.error
+
+    @property
+    def queue(self) -> IndexQueue[CancelToken, IndexReport]:
+        """Return the queue of its index jobs."""
+        return self.indexing.queue
+
+    @property
+    def has_index(self) -> bool:
+        """Tell whether an index is open, or was made before."""
+        return self._lifecycle.exists
+
+    @property
+    def pending(self) -> int:
+        """Count the files that wait for indexing."""
+        return self.indexing.pending
+
+    def state(self) -> State:
+        """Return the state in one word."""
+        job, now = self.queue.running, self._state.now
+        if job and (job.work.full or len(job.work.paths) > _SMALL_JOB):
+            return "indexing"
+        if now.folder.blocked or now.error:
+            return "error"
+        return "ready" if now.index and now.index.begun else "empty"
+
+    def brief(self) -> Status:
+        """Return the status without anything that costs more than a field."""
+        return Status.of(self.root_key, self._state.now, self.state(), self.pending)
+
+    async def status(self, *, most_files: int = 1_000) -> Status:
+        """Return the whole status, with so many skipped and failed files; opens an index that exists on disk, makes none."""
+        self._recheck(self)
+        if self.index is None and not self.blocked and self.has_index:
+            with contextlib.suppress(CarrelError):
+                await self.open()
+        index = self.index
+        if index is None:
+            return self.brief()
+        details = await self.run_interactive(lambda _: read_details(index, self.root, most_files, switches=self.switch.enabled))
+        return Status.of(self.root_key, self._state.now, self.state(), self.pending, details=details)
+
+    # --- questions
+
+    async def run_interactive(self, work: Callable[[CancelToken], T], token: CancelToken | None = None) -> T:
+        """Run native work for a question on the interactive pool, cancelled with this coroutine, by `token` if given."""
+        return await self._jobs.run_interactive(work, token or self.composition.new_token())
+
+    def tokenizer(self, model: str | None) -> Tokenizer:
+        """Return how tokens are counted for a chat model."""
+        return self.composition.tokenizer(self.settings, model)
+
+    def sources(self) -> list[Source]:
+        """Return the sources beside it that are set."""
+        return self._knowledge.sources(self.root) if self._knowledge else []
+
+    def source_uri(self, path: str) -> str | None:
+        """Return the URI of a path that a source beside it gave, None for any other."""
+        return next(filter(None, (source.uri(path) for source in self.sources())), None) if "@" in path else None
+
+    def assistants(self, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
+        """Return the models that help with a question; None for what the settings say."""
+        return self.composition.assistants(self.settings, plan=plan, rerank=rerank)
+
+    def chat_model(self, name: str | None = None) -> ChatModel:
+        """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""
+        return self.composition.chat_model(self.settings, name)
+
+    def permits(self, right: Right) -> bool:
+        """Return whether whoever asks has a right."""
+        return access.permits(right, self.settings.allow, self.audit)
+
+    def require(self, right: Right) -> None:
+        """Raise `NotPermitted` where whoever asks lacks a right."""
+        access.require(right, self.settings.allow, self.audit)
+
+    async def settle(self) -> None:
+        """Have the settings of this moment in force: what they leave out since now must not answer any more."""
+        self._recheck(self)
+        await self._settings_taken()
+
+    async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
+        """Return the index with every buffer in it; raises `CarrelError`, also where the folder isn't there.
+
+        Only an explicit question waits: for a first index, which it starts, and for a moment for what was just saved, or
+        changed where nobody tells us of changes.
+        """
+        await self.settle()
+        self.require("search")
+        await self._require_root()
+        index = await (self.open() if explicit else self._open_existing())
+        self.switch.look()
+        if index.store.lost:
+            index = await self._replace(index)
+        if explicit and not index.complete:
+            await self._first_index(index, wait_ms / 1000)
+        else:
+            if explicit:
+                await self.watch.settle()
+            self._rescan_if_due(index, at_once=explicit and (not self.watched or self.indexing.rescans.owed))
+            latest = self.queue.saves or self.indexing.rescans.latest
+            if explicit and latest and not latest.done.done():
+                await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
+        await self.buffers.flush()
+        while self._is_changing:  # while this waited: the index it began with is closed
+            await self._settings_taken()
+            await self.buffers.flush()
+        return self.index or index
+
+    async def _require_root(self) -> None:
+        """Raise `StoreError` where the folder isn't there. An index job would fail, and be logged, at every question."""
+        index = self.index
+        try:
+            await self.run_interactive(lambda _: check_root(self.root, indexed=lambda: index.begun if index else self.has_index))
+        except StoreError as error:
+            if self.error != str(error):
+                self.indexing.rescans.failed()
+                self._lifecycle.failed(error)
+                self._changed()
+            self._no_root = str(error)
+            raise
+        if self._no_root is not None:
+            if self.error == self._no_root:
+                self._state.replace(error=None)
+                self._changed()
+            self._no_root = None
+
+    async def open(self) -> OpenIndex:
+        """Open the index, once; raises `CarrelError` when it can't be or mustn't be."""
+        if self.blocked:
+            self._recheck(self)
+        if self.blocked:
+            raise self.blocked.with_traceback(None)
+        return await self._lifecycle.open()
+
+    async def _open_existing(self) -> OpenIndex:
+        """Open what somebody made; raises `NotReady`.
+
+        Read-only callers must not create an empty index: holding the writer lock would block whoever wants to build it.
+        """
+        if not (self.blocked or self.has_index):
+            raise NotReady(*NO_INDEX)
+        return await self.open()
+
+    def _rescan_if_due(self, index: OpenIndex, *, at_once: bool) -> None:
+        rescans = self.indexing.rescans
+        if not (index.begun and index.store.role == "writer" and rescans.is_due(watched=self.watched, waits=at_once)):
+            return
+        if at_once:
+            rescans.run_now()
+        else:
+            rescans.run_soon()
+
+    async def _replace(self, lost: OpenIndex) -> OpenIndex:
+        """Open a new index in place of one that was deleted, and have it filled; raises `CarrelError`."""
+        async with self.queue.alone():
+            if self.index is lost:
+                await self._renew()
+        index = await self.open()
+        if index.store.role == "writer":
+            self.queue.request(full=True)
+        return index
+
+    async def _renew(self) -> None:
+        await self._lifecycle.reopen(renew=True)
+
+    async def _first_index(self, index: OpenIndex, seconds: float) -> None:
+        if index.store.role == "follower":
+            end = time.monotonic() + seconds
+            while not index.complete and time.monotonic() < end and index.store.role == "follower":
+                await asyncio.sleep(0.1)
+                await self.run_interactive(lambda _: index.follow())
+            return
+        job = self.queue.running or self.queue.request(full=True)
+        if not job.work.full:
+            job = self.queue.request(full=True)
+        await asyncio.wait({job.done}, timeout=seconds)
+
+    # --- indexing
+
+    async def start(self) -> None:
+        """Begin what opening a folder does by itself: index it when asked to, else keep its index current when chats use it."""
+        self.switch.enabled = self.watch.enabled = True
+        if (index := self.index) and index.replica:
+            index.replica.start()
+        await self._begin()
+
+    async def _begin(self) -> None:
+        settings = self.settings
+        if not (settings.rag_auto_index or settings.rag_enabled):
+            return
+        warming = asyncio.create_task(self.run_interactive(lambda _: self.composition.warm_up(settings)))
+        warming.add_done_callback(lambda done: done.cancelled() or done.exception())
+        with contextlib.suppress(CarrelError):
+            index = await (self.open() if settings.rag_auto_index else self._open_existing())
+            if index.store.role == "writer":
+                if index.begun:
+                    self.indexing.rescans.run_soon()
+                elif settings.rag_auto_index:
+                    self.queue.request(full=True)
+
+    def request_index(self, *, force: bool = False) -> Job[CancelToken, IndexReport]:
+        """Have the whole workspace brought up to date, and what kept another model from answering tried again."""
+        self.switch.look(at_once=True)
+        return self.queue.request(full=True, force=force)
+
+    def retry(self) -> None:
+        """Take up what lacked a permission or a key until now."""
+        self.switch.retry()
+        if self.index and self.index.replica:
+            self.index.replica.retry()
+
+    def changed_on_disk(self, paths: Iterable[str]) -> None:
+        """Take what somebody tells of changes on disk: paths of files and folders, whoever changed them."""
+        paths = tuple(paths)
+        if WORKSPACE_FILE in paths:
+            self._recheck(self)
+        self.indexing.changed_on_disk(paths)
+
+    def rescan(self) -> None:
+        """Compare everything: so much changed, or the rules of what counts did."""
+        self.indexing.rescan()
+
+    def note_reports(self) -> None:
+        """Note that the editor reports changes on disk from now on."""
+        self._state.replace(reported=True)
+        self.watch.update()
+
+    # --- changes of settings, end
+
+    def apply(self, folder: FolderSettings) -> None:
+        """Put settings in force at once, since the next question may already count on them; act on them beside it."""
+        before = self._state.now.folder
+        self._state.replace(folder=folder)
+        if folder.settings != before.settings or (before.blocked and not folder.blocked):
+            self._changing = asyncio.get_running_loop().create_task(self._reconfigure(before.settings))
+            self._changing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        else:
+            self._changed()
+
+    async def clear(self) -> int:
+        """Delete the index; return the bytes that were freed. Raises `StoreError` where it can't be."""
+        if not self.has_index:
+            return 0
+        index = await self.open()
+        if index.not_kept and (kept := self.composition.index_folder(self.root, self.settings)).is_dir():
+            raise StoreError(f"{kept} can't be written, so the index in it was not deleted", "Make the folder writable.")
+        await self.switch.stop()
+        self._lifecycle.close_retired()
+        settings = self.settings
+        async with self.queue.alone():
+            freed = index.store.bytes_on_disk
+            await self.run_interactive(lambda _: index.clear())
+            await self.run_interactive(lambda _: self.composition.clear_others(self.root, settings, index))
+        if index.replica:
+            with contextlib.suppress(CarrelError, TimeoutError):  # a sweep deletes what stays there
+                async with asyncio.timeout(_CLEAR_SECONDS):
+                    await index.replica.clear()
+        self._state.replace(error=None)
+        self.buffers.attach(index)
+        self._changed()
+        return max(freed - index.store.bytes_on_disk, 0)
+
+    async def close(self) -> None:
+        """Stop everything and release the index, so that another process may write it."""
+        if self._changing:
+            self._changing.cancel()
+        self.watch.enabled = False
+        self.watch.stop()
+        await self.switch.stop()
+        index = self._lifecycle.close()
+        unwritten = await self.indexing.close()
+        await self.buffers.close()
+        if index:
+            run = asyncio.get_running_loop().run_in_executor
+            with contextlib.suppress(CarrelError, RuntimeError):
+                await index.close_replica()
+                if unwritten:
+                    await run(None, write_state, index)
+                await run(None, index.store.close)
+            await index.close_model()
+
+    @property
+    def _is_changing(self) -> bool:
+        return self._changing is not None and not self._changing.done()
+
+    async def _settings_taken(self) -> None:
+        while self._changing and not self._changing.done():
+            await asyncio.wait({self._changing})
+
+    async def _reconfigure(self, old: Settings) -> None:
+        """Act on settings that were `old` before: open the index anew where they change what it holds or where it lives."""
+        settings = self.settings
+        if self.index and self.composition.needs_reopening(old, settings):
+            await self.switch.stop()
+            async with self.queue.alone():
+                await self._lifecycle.reopen()
+            if self.index and self.index.store.role == "writer" and self.index.begun:
+                self.queue.request(full=True)
+        await self._begin()
+        self.switch.look()
+
+    async def _switched(self, index: OpenIndex) -> None:
+        """Answer by an index of another model, which is whole; what changed since is compared at once."""
+        await self.queue.idle(_PATIENCE_SECONDS)  # a person may wait for the job
+        async with self.queue.alone():
+            self._lifecycle.install(index)
+        log.info("The model %s answers from now on", index.embedder.spec.id)
+        if index.store.role == "writer":
+            self.queue.request(full=True)
+
+    # --- what its parts tell
+
+    def _attached(self, index: OpenIndex | None) -> None:
+        self.buffers.attach(index)
+        self._attach_replica()
+
+    def _attach_replica(self) -> None:
+        """Keep a copy of the vectors where the settings say so, or the index has become large."""
+        index = self._state.now.index
+        if index is None or index.replica is not None:
+            return
+        self.composition.attach_replica(index, self.settings)
+        if index.replica is not None:
+            index.replica.overlaid = lambda: self.buffers.overlaid
+            index.replica.on_change = self._changed
+            if self.switch.enabled:
+                index.replica.start()
+
+    def _took_over(self, index: OpenIndex) -> None:
+        if index.replica:
+            index.replica.retry()
+        if index.begun or self.settings.rag_auto_index:
+            self.queue.request(full=True)
+
+    def _changed(self) -> None:
+        self.switch.look()
+        self.watch.update()
+        self._attach_replica()
+        self._events.changed(self)
+
+    def _told_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+        self._events.progressed(self, job, progress)
+
+    def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+        self._events.progressed(self, job, progress)

@@ -1,0 +1,133 @@
+"""The tools of chat models on one workspace: what they ask is asked of the index of that moment, on the interactive pool."""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from carrel.model.types import Query
+from carrel.service import queries
+
+if TYPE_CHECKING:
+    from carrel.agent.search_form import KnowledgeArguments
+    from carrel.agent.search_tool import SearchArguments, SearchPage
+    from carrel.agent.tools.catalogue_tools import ExecuteArguments, FindToolsArguments
+    from carrel.agent.tools.scope import Refusal, Scope
+    from carrel.extensions.tools.tool_service import ToolService
+    from carrel.model.local_index import SnapshotView
+    from carrel.model.native import CancelToken
+    from carrel.model.ports import Tokenizer, Tool
+    from carrel.model.remote import Confirm
+    from carrel.model.types import Hit
+    from carrel.service.workspace import Workspace
+
+T = TypeVar("T")
+
+
+class WorkspaceIndex:
+    """The index of a workspace as it is at each call: the person may go on typing while a model thinks."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def read(self, work: Callable[[SnapshotView, Refusal, CancelToken], T]) -> T:
+        """Run `work` on an ask thread. Raises `CarrelError`."""
+        index = await self._workspace.ready(explicit=True, wait_ms=0)
+        return await self._workspace.run_interactive(lambda token: work(index.store.snapshot(), index.store.refusal, token))
+
+
+def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callable[[SearchArguments, int], Awaitable[SearchPage]]:
+    """Return the search of `search_code`."""
+    from carrel.agent.search_tool import most_hits, page, places_page, to_filters
+
+    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
+        query = Query(asked.query, most_hits(asked), to_filters(asked, scope.exclude), left_out=scope.left_out)
+        found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
+        shown = places_page if asked.format == "places" else page
+        return await workspace.run_interactive(lambda _: shown(found.relevant, tokens, tokenizer))
+
+    return search
+
+
+def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[KnowledgeArguments], Awaitable[Sequence[Hit]]]:
+    """Return the search of `search_knowledge_base`."""
+    from carrel.model.kinds import LANGUAGES
+    from carrel.model.types import Filters
+
+    async def search(asked: KnowledgeArguments) -> Sequence[Hit]:
+        filters = Filters(path_globs=asked.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=asked.max_age_days)
+        query = Query(asked.query, asked.limit, filters, left_out=scope.left_out)
+        return (await queries.search(workspace, query, 0, plan="off")).relevant
+
+    return search
+
+
+def tools(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> list[Tool]:
+    """Return all tools that read the workspace."""
+    from carrel.agent.tools.names import FindDefinition, FindUses
+    from carrel.agent.tools.read_lines import ReadLines
+    from carrel.agent.tools.search_code import SearchCode
+    from carrel.agent.tools.search_documents import SearchDocuments
+
+    index = WorkspaceIndex(workspace)
+    return [
+        SearchCode(searcher(workspace, tokenizer, scope)),
+        SearchDocuments(documents_searcher(workspace, scope), tokenizer),
+        ReadLines(index, tokenizer, scope),
+        FindDefinition(index, tokenizer, scope),
+        FindUses(index, tokenizer, scope),
+    ]
+
+
+async def tool_service(workspace: Workspace, *, confirm: Confirm | None) -> ToolService:
+    """Return the person's tools with those that read the workspace. Without `confirm` no person can be asked."""
+    from carrel.agent.tools.scope import Scope
+
+    tokenizer = await tokenizer_of(workspace, None)
+    return workspace.composition.tools(workspace.settings, tools(workspace, tokenizer, Scope()), confirm=confirm)
+
+
+def catalogue_tools(service: ToolService) -> list[Tool]:
+    """Return `search_tools` and `execute_pipeline`."""
+    from carrel.agent.tools.catalogue_tools import ExecutePipeline, SearchTools
+
+    return [SearchTools(partial(find_tools, service)), ExecutePipeline(partial(execute, service))]
+
+
+async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:
+    """Return what a model is told of the tools that fit: those alone that the person approved as they are."""
+    from carrel.extensions.tools.catalogue.search import ToolQuery
+
+    found = await service.search(ToolQuery(asked.query, asked.limit, asked.risk, asked.tags), usable_only=True)
+    return [
+        {
+            "name": item.tool.qualified,
+            "description": item.tool.description,
+            "risk": item.tool.risk,
+            "schema": item.tool.schema,
+            "examples": list(item.tool.examples),
+        }
+        for item, _ in found
+    ]
+
+
+async def execute(service: ToolService, asked: ExecuteArguments) -> tuple[str, str]:
+    """Run a pipeline for a model; return its output, and what went wrong with what was there until then."""
+    run = await service.run(asked.pipeline, asked.input_data)
+    if not run.problem:
+        return (run.result.output if run.result else ""), ""
+    kept = f"\nThe output before that was:\n{run.result.output}" if run.result and run.result.output else ""
+    return "", f"{run.problem}{kept}"
+
+
+async def tokenizer_of(workspace: Workspace, name: str | None, own: Tokenizer | None = None) -> Tokenizer:
+    """Return a chat model's own tokenizer, or the one for its name, with its table loaded: a loop counts on the event loop."""
+
+    def warm(_: CancelToken) -> Tokenizer:
+        tokenizer = own or workspace.tokenizer(name)
+        tokenizer.count("warm")
+        return tokenizer
+
+    return await workspace.run_interactive(warm)

@@ -1,0 +1,1 @@
+"""Settings: read from files and clients, checked, written, documented."""

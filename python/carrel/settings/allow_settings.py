@@ -1,0 +1,56 @@
+"""The setting `allow`: who may do what, by the way that a request comes in. It counts in the person's own settings file only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.model.caller import Entry
+from carrel.settings.setting_checks import decode_object
+
+Right = Literal["search", "sources", "tools", "run"]
+"""search: ask the workspace's index; sources: what lies beside the workspace; tools: be told of the person's tools, and run safe
+ones; run: run moderate ones. Dangerous ones wait for the person, whoever asks."""
+
+Rights = tuple[Right, ...]
+_ALL: Rights = ("search", "sources", "tools", "run")
+
+
+class AllowSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The rights of each caller."""
+
+    editor: Annotated[Rights, Meta(description="Editors, by the language server.")] = _ALL
+    mcp: Annotated[Rights, Meta(description="MCP clients.")] = _ALL
+    proxy: Annotated[Rights, Meta(description="Callers of the chat proxy, and chats behind the Copilot proxy.")] = (
+        "search",
+        "sources",
+    )
+    command_line: Annotated[Rights, Meta(description="`carrel` in a terminal.")] = _ALL
+
+    def of(self, entry: Entry) -> Rights:
+        """Return what may be done by this way. A program that uses the library decides for itself."""
+        key = _KEYS.get(entry)
+        rights: Rights = getattr(self, key.name) if key else _ALL
+        return rights
+
+
+_FIELDS = {field.name: field for field in msgspec.structs.fields(AllowSettings)}
+_KEYS = {
+    "editor": _FIELDS["editor"],
+    "mcp": _FIELDS["mcp"],
+    "chat proxy": _FIELDS["proxy"],
+    "copilot proxy": _FIELDS["proxy"],
+    "command line": _FIELDS["command_line"],
+}
+
+
+def key_of(entry: Entry) -> str:
+    """Return the name of a caller in the setting."""
+    return _KEYS[entry].encode_name
+
+
+def read_allow(raw: object) -> AllowSettings:
+    """Read the setting. Raises `ValueError` that says what is wrong where."""
+    return decode_object(raw, AllowSettings)

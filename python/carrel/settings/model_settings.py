@@ -1,0 +1,83 @@
+"""The settings of models: which provider and model answers for each role, and the limits of what may be asked of it.
+
+A workspace can set none of it: whoever clones a repository must not have their code sent anywhere by it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from carrel.model.bounds import MOST
+from carrel.settings.setting_checks import check_key_place, check_url, decode_object
+
+
+def _described(text: str, **limits: Any) -> Meta:
+    return Meta(description=text, **limits)
+
+
+class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One model. What is empty or 0 is the provider's own."""
+
+    provider: Annotated[
+        str, _described("Who offers it, as `carrel models list` names it. Empty for none, or for the bundled embedder.")
+    ] = ""
+    model: Annotated[str, _described("Its name there.")] = ""
+    base_url: Annotated[str, _described("Where it is asked, such as `http://localhost:11434/v1`.")] = ""
+    key: Annotated[
+        str,
+        _described(
+            "Where its key is: `env:NAME`, `keyring`, `editor` or `none`; never the key itself. Empty looks into the editor's "
+            "keys, the provider's usual variable, and the keyring."
+        ),
+    ] = ""
+    token_url: Annotated[
+        str, _described("Where GitHub Copilot's sign-in is exchanged for a session token, for an enterprise's own host.")
+    ] = ""
+    dimensions: Annotated[int, _described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
+    floor: Annotated[float, _described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
+    max_texts: Annotated[int, _described("Texts of one request at most.", ge=0, le=10_000)] = 0
+    max_tokens: Annotated[int, _described("Tokens of all texts of one request at most.", ge=0, le=MOST)] = 0
+    window: Annotated[int, _described("Tokens of a chat model's prompt and answer together.", ge=0, le=MOST)] = 0
+    max_output: Annotated[int, _described("Tokens of a chat model's answer at most.", ge=0, le=MOST)] = 0
+    tools: Annotated[bool | None, _described("Whether a chat model can call tools.")] = None
+    price: Annotated[float, _described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0, le=MOST)] = (
+        0.0
+    )
+    output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0, le=MOST)] = 0.0
+
+
+class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A model for each role."""
+
+    embedder: ModelSettings = ModelSettings()
+    reranker: ModelSettings = ModelSettings()
+    chat: ModelSettings = ModelSettings()
+    planner: ModelSettings = ModelSettings()
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How much may be asked of each remote service; 0 is no limit."""
+
+    requests_per_minute: Annotated[int, _described("Requests a minute.", ge=0, le=MOST)] = 0
+    tokens_per_minute: Annotated[int, _described("Tokens sent a minute.", ge=0, le=MOST)] = 0
+    cost_per_day: Annotated[
+        float, _described("US dollars a day (UTC), of all of the person's programs together.", ge=0, le=MOST)
+    ] = 0.0
+
+
+def read_models(raw: object) -> Models:
+    """Read the setting `models`. Raises `ValueError` that says what is wrong where."""
+    models = decode_object(raw, Models)
+    for role in Models.__struct_fields__:
+        model: ModelSettings = getattr(models, role)
+        check_key_place(f"{role}.key", model.key)
+        check_url(f"{role}.baseUrl", model.base_url)
+        check_url(f"{role}.tokenUrl", model.token_url)
+    return models
+
+
+def read_limits(raw: object) -> LimitSettings:
+    """Read the setting `limits`. Raises `ValueError`."""
+    return decode_object(raw, LimitSettings)

@@ -1,0 +1,180 @@
+"""Change the person's own settings file without losing what else stands in it, comments and order included."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
+
+from carrel.model.errors import CarrelError, SettingsError
+from carrel.settings import settings_lines
+from carrel.settings.settings_files import user_file
+from carrel.system.atomic_file import OWNER_ONLY, replace_file
+from carrel.system.file_lock import locked
+
+Parents: TypeAlias = tuple[str, ...]
+"""The keys of the tables around an entry, outermost first."""
+Value: TypeAlias = Mapping[str, Any] | str | None
+Check: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+_PATIENCE_SECONDS, _PAUSE_SECONDS = 5.0, 0.02
+"""How long a change waits for another one, and how often it looks: each reads the whole file and writes it whole."""
+_MARK = "\ufeff"
+"""Some editors begin a file with a byte order mark."""
+
+
+def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
+    """Write which model answers for a role, or with None that none is set; return the file. Raises `CarrelError`."""
+    return _set(("models",), role, fields)
+
+
+def set_source(name: str, fields: Mapping[str, Any] | None, *, found: Any) -> Path:
+    """Write what is searched beside the workspace under this id, or with None nothing; return the file.
+
+    Raises `CarrelError`, also where the entry isn't as it was `found` when the person was asked (None for no entry).
+    """
+
+    def is_as_found(options: Mapping[str, Any]) -> None:
+        sources = options.get("sources")
+        if (sources.get(name) if isinstance(sources, Mapping) else None) != found:
+            raise CarrelError(
+                f"`sources.{name}` was changed elsewhere while you were asked, and is left so.", "Look at it and try again."
+            )
+
+    return _set(("sources",), name, fields, check=is_as_found)
+
+
+def set_store(fields: Mapping[str, Any] | None) -> Path:
+    """Write where vectors are kept, or with None that the index alone keeps them; return the file. Raises `CarrelError`."""
+    return _set((), "store", fields)
+
+
+def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None) -> Path:
+    """Write a source of tools (`kind` is `servers`, `files` or `openapi`), or with None that it is gone; return the file.
+
+    Raises `CarrelError`.
+    """
+    return _set(("tools", kind), name, value)
+
+
+def _set(parents: Parents, name: str, value: Value, *, check: Check | None = None) -> Path:
+    """Write an entry of a table that stands below `parents`, unless `check` raises for what the file holds."""
+    path = user_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path.with_name(f".{path.name}.lock"), _PATIENCE_SECONDS, _PAUSE_SECONDS) as held:
+            if not held:
+                raise CarrelError(f"{path} is being written by another Carrel process.", "Try again.")
+            _rewrite(path, lambda text: _changed(path, text, parents, name, value, check))
+    except OSError as error:
+        raise CarrelError(f"{path} can't be written ({error.strerror})", "Make it and its folder writable.") from None
+    return path
+
+
+def _changed(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
+    changed = _changed_json if path.suffix == ".json" else _changed_toml
+    return changed(path, text, parents, name, value, check)
+
+
+def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
+    try:
+        document = tomlkit.parse(text)
+        wanted = tomllib.loads(text)
+    except (TOMLKitError, ValueError) as error:
+        raise SettingsError(path, str(error)) from None
+    if check:
+        check(wanted)
+    _apply(path, wanted, parents, name, value, dict)
+    # By lines where that does it, so that comments stay before the table that they are about.
+    by_lines = settings_lines.changed(text, (*parents, name), value)
+    if by_lines is not None and _holds(by_lines, wanted):
+        return by_lines
+    _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
+    changed = tomlkit.dumps(document)
+    if not _holds(changed, wanted):  # something else in the file would be changed by it
+        raise _other_form(path, parents, name)
+    return changed
+
+
+def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _as_toml(value: Value) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    table: Table = tomlkit.table()
+    table.update(value)
+    return table
+
+
+def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, make: Callable[[], Any]) -> None:
+    """Set or remove the entry; tables that it leaves empty go too."""
+    chain = [document]
+    for parent in parents:
+        inner = chain[-1].get(parent)
+        if inner is None:
+            chain[-1][parent] = make()
+            inner = chain[-1][parent]
+        if not isinstance(inner, dict):
+            raise SettingsError(path, f"`{parent}` must be a table")
+        chain.append(inner)
+    try:
+        chain[-1].pop(name, None)
+        if value is not None:
+            chain[-1][name] = value
+    except ValueError:
+        raise _other_form(path, parents, name) from None
+    for outer, parent, inner in reversed(list(zip(chain, parents, chain[1:], strict=False))):
+        if not inner:
+            outer.pop(parent)
+
+
+def _other_form(path: Path, parents: Parents, name: str) -> SettingsError:
+    if not parents:
+        return SettingsError(path, f"its `{name}` is written in a form that can't be changed here; write it as `[{name}]`")
+    table = ".".join(parents)
+    return SettingsError(path, f"its `{table}` are written in a form that can't be changed here; write each as `[{table}.NAME]`")
+
+
+def _changed_json(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
+    try:
+        document = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(path, str(error)) from None
+    if not isinstance(document, dict):
+        raise SettingsError(path, "it must hold an object")
+    if check:
+        check(document)
+    _apply(path, document, parents, name, dict(value) if isinstance(value, Mapping) else value, dict)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    """Write the changed text of a file whole or not at all; a link to it stays a link. Raises `CarrelError` and `OSError`.
+
+    Its byte order mark and its line ends stay as they are.
+    """
+    target = path.resolve()
+    there = target.exists()
+    mode = stat.S_IMODE(target.stat().st_mode) if there else OWNER_ONLY
+    try:
+        text = target.read_bytes().decode() if there else ""
+    except UnicodeDecodeError as error:
+        raise SettingsError(path, str(error)) from None
+    mark = _MARK if text.startswith(_MARK) else ""
+    ends = "\r\n" if "\r\n" in text else "\n"
+    changed = change(text.removeprefix(_MARK).replace("\r\n", "\n"))
+    if not mode & stat.S_IWUSR:
+        raise CarrelError(f"{path} is read-only.", "Make it writable.")
+    replace_file(target, (mark + changed.replace("\n", ends)).encode(), mode=mode & 0o777)

@@ -1,0 +1,86 @@
+"""The setting `store`: where vectors are kept and searched besides the index itself.
+
+A workspace can set none of it: whoever clones a repository must not have vectors of their code sent anywhere by it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from carrel.model.bounds import MOST
+from carrel.model.store_kinds import KINDS
+from carrel.settings.setting_checks import check_key_place, check_url, decode_object
+from carrel.system.plugins import plugins
+
+_URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
+"""Schemes of LanceDB's object stores."""
+
+
+def _described(text: str, **limits: Any) -> Meta:
+    return Meta(description=text, **limits)
+
+
+class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where vectors are kept and searched."""
+
+    kind: Annotated[
+        str,
+        _described(
+            "`segments` is the index itself; `usearch`, `lancedb` and `qdrant` need the extra of their name; "
+            "packages that are installed beside Carrel may offer more."
+        ),
+    ] = "segments"
+    url: Annotated[
+        str,
+        _described(
+            "Of Qdrant a server's, `https://…`; empty for one that Carrel runs on this machine. Of LanceDB an object store's, "
+            "such as `s3://bucket/folder`; empty for a folder beside the index. Of a package's store a service's, if it has one."
+        ),
+    ] = ""
+    key: Annotated[
+        str, _described("Where Qdrant's key is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each.")
+    ] = ""
+    collection: Annotated[str, _described("The name of Qdrant's collection or LanceDB's table, in place of `carrel-…`.")] = ""
+    content: Annotated[
+        bool | None,
+        _described("Whether chunks are kept there with their text. Empty: on this machine with it, elsewhere without."),
+    ] = None
+    usearch_from: Annotated[
+        int,
+        _described("Chunks from which `segments` is searched by usearch, where that is installed; 0 for never.", ge=0, le=MOST),
+    ] = 1_000_000
+    program: Annotated[
+        str, _described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")
+    ] = ""
+
+
+def read_store(raw: object) -> StoreSettings:
+    """Read the setting `store`: an object, or the name of a kind alone. Raises `ValueError` that says what is wrong where."""
+    raw = {"kind": raw} if isinstance(raw, str) else raw
+    store = decode_object(raw, StoreSettings)
+    check_key_place("key", store.key)
+    if store.kind not in KINDS and store.kind not in plugins("stores"):
+        raise ValueError(f'kind: there is no store "{store.kind}"; there are: {", ".join((*KINDS, *plugins("stores")))}')
+    if store.kind == "lancedb" and store.url:
+        _check_object_store(store.url)
+    elif store.url:
+        check_url("url", store.url)
+    if store.url and store.kind in ("segments", "usearch"):
+        raise ValueError(f"url: {store.kind} is on this machine and has none")
+    return store
+
+
+def _check_object_store(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in _URLS or parts.password:
+        raise ValueError(f"url: must be an object store's, with {', '.join(_URLS)}, and hold no password")
+
+
+def fields_of(store: StoreSettings) -> dict[str, Any]:
+    """Return what isn't the default, as a settings file has it."""
+    found: dict[str, Any] = msgspec.to_builtins(store)
+    return found

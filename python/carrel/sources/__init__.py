@@ -1,0 +1,1 @@
+"""Sources beside the workspace: folders of documents, histories, published repositories."""

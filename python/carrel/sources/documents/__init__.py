@@ -1,0 +1,1 @@
+"""Documents as a source: the text of each, its version and its age."""

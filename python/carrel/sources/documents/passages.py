@@ -1,0 +1,138 @@
+"""Passages of documents as they are given: with version and date, marked where outdated, one version of each (spec D13)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.types import Hit, Origin, Query
+from carrel.search.merge import merge_by_score
+from carrel.sources.documents.freshness import (
+    HEAD_CHARACTERS,
+    LEAST_OF_A_SCORE,
+    SECONDS_A_DAY,
+    DocumentFacts,
+    document_key,
+    facts_of,
+    remaining,
+    superseded,
+)
+
+LEAST_RELEVANCE = 0.05
+"""What is below it isn't given from a source that wasn't asked for by name."""
+
+
+_MOST_LOOKED_AT = 200
+
+
+@dataclass(slots=True)
+class FactsCache:
+    """What the documents of one index say of themselves, by path, as long as their content is the same."""
+
+    facts: dict[str, tuple[str, DocumentFacts]] = field(default_factory=dict)
+
+    def of(self, view: SnapshotView, path: str, content_hash: str) -> DocumentFacts:
+        """Return the facts of one document, read again where it changed."""
+        known = self.facts.get(path)
+        if known is None or known[0] != content_hash:
+            known = (content_hash, facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path))
+            self.facts[path] = known
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How the documents of a source are shown."""
+
+    source: str
+    path_of: Callable[[str], str]
+    uri_of: Callable[[str], str]
+    outdated_after: int = 0
+    dated: bool = True  # whether the day of each is told
+
+
+def looked_at(query: Query) -> int:
+    """Return of how many hits those are taken that `query` wants.
+
+    Older versions of a document give their places to others, and so does what is too old, which may be nearly everything.
+    """
+    return 2 * query.limit if query.filters.max_age_days is None else max(2 * query.limit, _MOST_LOOKED_AT)
+
+
+def passages(
+    hits: Sequence[Hit],
+    view: SnapshotView,
+    cache: FactsCache,
+    shown: Shown,
+    *,
+    max_age_days: float | None = None,
+    now: Callable[[], float] = time.time,
+) -> list[Hit]:
+    """Return hits as passages of their source, best first: what is older than `max_age_days` and older versions are left out.
+
+    An older version stands only where the newest wasn't found, and says so.
+    """
+    known = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
+    found = {hit.chunk.path for hit in hits}
+    keys = {document_key(path) for path in found}
+    siblings = [path for path in view.paths() if document_key(path) in keys]
+    for path in siblings:  # few: the versions of what was found
+        if path not in known and (chunks := view.file_chunks(path)):
+            known[path] = cache.of(view, path, chunks[0].content_hash)
+    newer = superseded(siblings, known)
+    given = []
+    for hit in hits:
+        path = hit.chunk.path
+        if newer.get(path) in found:
+            continue
+        told = _told(hit, known[path], newer.get(path), shown, now())
+        if max_age_days is None or now() - told.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
+            given.append(told)
+    return sorted(given, key=lambda hit: -hit.score)
+
+
+def _told(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
+    chunk = hit.chunk
+    at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
+    age = (now - at) / SECONDS_A_DAY
+    outdated = bool(shown.outdated_after) and age > shown.outdated_after
+    notes = [
+        f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else "",
+        f"version {facts.version}" if facts.version else "",
+        f"updated {datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if shown.dated else "",
+    ]
+    origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
+    kept = LEAST_OF_A_SCORE if newer else remaining(age, shown.outdated_after)
+    told = replace(
+        chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
+    )
+    return replace(hit, chunk=told, score=round(hit.score * kept, 4))
+
+
+def merged(own: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, asked: Collection[str]) -> list[Hit]:
+    """Merge the hits of the workspace with those of other sources by relevance; the order of each stays.
+
+    Of equals those of a source in `asked`, which the question was sent to for a reason, come first.
+    """
+    lists = [own, *(_allowed(hits, query) for hits in others)]
+    return merge_by_score(lists, query.limit, first=lambda hit: _source(hit) in asked)
+
+
+def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:
+    least = query.filters.min_score or LEAST_RELEVANCE
+
+    def left_out(hit: Hit) -> bool:
+        span = hit.chunk.span
+        return query.leaves_out(hit.chunk.path, span.start_line, span.end_line) or any(
+            fnmatchcase(hit.chunk.path, glob) for glob in query.filters.exclude
+        )
+
+    return [hit for hit in hits if hit.score >= least and not left_out(hit)]
+
+
+def _source(hit: Hit) -> str:
+    return hit.chunk.origin.source if hit.chunk.origin else "workspace"

@@ -1,0 +1,171 @@
+"""The resources of an MCP server as Markdown files in Carrel's cache, so that the core indexes them as it does documents.
+
+Nothing runs at rest: the server is asked when the source is used and what is kept is older than `MINUTES`. What it gives is
+bounded; where it fails, what was kept answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrel.model.errors import CarrelError
+from carrel.model.native import CancelToken
+from carrel.model.structs import whole_characters
+from carrel.sources.documents import text_folder
+from carrel.sources.documents.freshness import front_matter
+from carrel.system.atomic_file import replace_file
+
+if TYPE_CHECKING:
+    from carrel.index.indexer import RunNative
+
+MINUTES = 10.0
+RETRY_MINUTES = 1.0
+LONGEST_TEXT = 1_000_000
+MOST_CHARACTERS = 20_000_000
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceText:
+    """A resource of a server: its text, or in `problem` why it has none."""
+
+    uri: str
+    title: str = ""
+    text: str = ""
+    updated_at: str = ""
+    problem: str = ""
+    unread: bool = False
+    """It could not be read this time: what was read of it before stays. With the URI `.` that holds for all that isn't named."""
+
+
+Fetch = Callable[[], Awaitable[Sequence[ResourceText]]]
+"""Asks the server for all that it offers; blocks. Raises `CarrelError`."""
+
+
+class ResourceMirror:
+    """The texts of one server's resources. Its methods block."""
+
+    def __init__(self, directory: Path, fetch: Fetch, now: Callable[[], float] = time.time) -> None:
+        self.root = self.texts = directory / "texts"
+        self._directory = directory
+        self._state = directory / "state.json"
+        self._fetch = fetch
+        self._now = now
+        self._next = 0.0
+        self._failed: dict[str, str] = {}
+
+    def prepare(self) -> None:
+        """Make the folder of the texts. Raises `StoreError`."""
+        text_folder.make(self.texts)
+
+    def original(self, path: str) -> str:
+        """Return the path that stands for a text."""
+        return path
+
+    def refused(self, path: str) -> bool:  # noqa: ARG002 - the server itself decides what it offers
+        """Tell whether a text may not be given any more."""
+        return False
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Name what could not be read, and why."""
+        return self._failed
+
+    def expire(self) -> None:
+        """Have the server asked the next time, however young what is kept is."""
+        self._next = 0.0
+        self._state.unlink(missing_ok=True)
+
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
+        """Ask the server if that is due; return how many texts changed. Raises `StoreError` where they can't be written.
+
+        Files are read and written by `native`; no thread waits for the server. `compared` is called before it is asked.
+        """
+        now = self._now()
+        due = await native(partial(self._is_due, now))
+        compared()
+        if not due:
+            return 0
+        try:
+            found = await self._fetch()
+        except CarrelError as error:
+            self._failed, self._next = {".": str(error)}, now + 60 * RETRY_MINUTES
+            return 0
+        return 0 if cancel.cancelled else await native(partial(self._keep, found, now))
+
+    def _is_due(self, now: float) -> bool:
+        self.prepare()
+        return now >= max(self._next, self._read_at() + 60 * MINUTES)
+
+    def _keep(self, found: Sequence[ResourceText], now: float) -> int:
+        try:
+            changed = self._write(found)
+            if any(resource.unread for resource in found):
+                self._next = now + 60 * RETRY_MINUTES
+            else:
+                replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
+        except OSError as error:
+            raise text_folder.not_writable(self.texts, error) from None
+        return changed
+
+    def delete(self) -> None:
+        """Delete all that is kept."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _read_at(self) -> float:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            state = json.loads(self._state.read_text("utf-8"))
+            # A clock that was set back must not keep old texts for years.
+            return min(float(state["at"]), self._now()) if state["format"] == _FORMAT else 0.0
+        return 0.0
+
+    def _write(self, found: Sequence[ResourceText]) -> int:
+        """Write what is new or changed and delete what is offered no more."""
+        self._failed, changed, left, kept = {}, 0, MOST_CHARACTERS, set[str]()
+        for resource in found:
+            if resource.problem:
+                self._failed[resource.uri] = resource.problem
+                if resource.unread:
+                    kept.add(_file_name(resource.uri))
+                continue
+            text = whole_characters(resource.text[:LONGEST_TEXT])
+            left -= len(text)
+            if left < 0:
+                self._failed[resource.uri] = f"the resources hold more than {MOST_CHARACTERS:,} characters"
+                continue
+            name = _file_name(resource.uri)
+            kept.add(name)
+            page, path = _page(resource, text).encode(), self.texts / name
+            if not path.exists() or path.read_bytes() != page:
+                replace_file(path, page)
+                changed += 1
+        if any(resource.unread and resource.uri == "." for resource in found):
+            return changed
+        for path in self.texts.glob("*.md"):
+            if path.name not in kept:
+                path.unlink()
+                changed += 1
+        return changed
+
+
+def _file_name(uri: str) -> str:
+    """Return a name that can be read and is the resource's own; whatever the URI holds, it is one part of a path."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", uri.partition("://")[2] or uri).strip("-.")[-60:]
+    digest = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{readable.removesuffix('.md') or 'resource'}-{digest}.md"
+
+
+def _page(resource: ResourceText, text: str) -> str:
+    title = " ".join(whole_characters(resource.title).split())[:200] or resource.uri[:200]
+    head = front_matter({"title": title, "updated_at": resource.updated_at[:40], "resource": resource.uri[:1_000]})
+    return f"{head}\n# {title}\n\n{text}\n"

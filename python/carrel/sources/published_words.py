@@ -1,0 +1,76 @@
+"""Words of chunks and questions as sparse vectors, so that a server of vectors can search by words as the local index does.
+
+A value is how much a term says of a chunk: occurrences in name, path and body, corrected for length and saturated, as BM25F has
+it. The server multiplies each by the term's rarity among what it holds. Terms are kept as hashes of 32 bits. Whoever has the
+vectors can try which words are in a chunk: they are as confidential as its text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from carrel.model.native import split_names, stem
+
+Sparse = tuple[tuple[int, float], ...]
+"""(index, value), by index."""
+
+MOST_TERMS_OF_A_QUESTION = 32
+_RUN = re.compile(r"\w{2,128}")
+_K1 = 1.2
+_FIELDS = ((3.0, 0.3, 10.0), (1.5, 0.2, 6.0), (1.0, 0.75, 90.0))
+"""Of name, path and body: weight, how much the length counts, and the length of a usual one. The core's weights; the lengths are
+fixed, so that a chunk's vector doesn't depend on what else is published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What of a chunk is searched by words: symbol, definitions and signature; path; text."""
+
+    name: str
+    path: str
+    body: str
+
+
+def words_of(fields: Fields) -> Sparse:
+    """Return the sparse vector of a chunk."""
+    weights: dict[str, float] = {}
+    texts = (fields.name, fields.path, fields.body)
+    for text, (weight, by_length, usual) in zip(texts, _FIELDS, strict=True):
+        counts = Counter(terms(text))
+        correction = 1.0 - by_length + by_length * counts.total() / usual
+        for term, count in counts.items():
+            weights[term] = weights.get(term, 0.0) + weight * count / correction
+    found: dict[int, float] = {}
+    for term, weight in weights.items():
+        index = term_index(term)
+        found[index] = round(max(found.get(index, 0.0), weight / (_K1 + weight)), 4)
+    return tuple(sorted(found.items()))
+
+
+def terms(text: str) -> Iterable[str]:
+    """Give the terms of a text: words, parts of identifiers, and identifiers that have parts; stemmed."""
+    for run in _RUN.findall(text):
+        yield from _terms_of_run(run)
+
+
+def question_terms(text: str) -> Sequence[str]:
+    """Return the terms that a question is searched for by, each once."""
+    return tuple(dict.fromkeys(terms(text)))[:MOST_TERMS_OF_A_QUESTION]
+
+
+@lru_cache(maxsize=200_000)
+def _terms_of_run(run: str) -> tuple[str, ...]:
+    parts = split_names(run)
+    whole = (run.lower(),) if len(parts) > 1 else ()
+    return (*(stem(part) for part in parts), *whole)
+
+
+@lru_cache(maxsize=200_000)
+def term_index(term: str) -> int:
+    """Return where a term stands in a sparse vector."""
+    return int.from_bytes(hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=4).digest(), "big")

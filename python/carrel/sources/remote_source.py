@@ -1,0 +1,279 @@
+"""A repository that isn't checked out, as a source: searched on the server where `carrel publish` put it.
+
+What it gives is marked as not local. Where the workspace is a checkout of the same repository, the files that its index holds
+answer instead, and the answer says which those are.
+A server that fails or is slow is left alone for a while, and every answer says so; nobody waits for it then.
+"""
+
+# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from carrel.composition.models import bundled, published_repository
+from carrel.model.errors import CarrelError, NotAllowed, ProviderError
+from carrel.model.published import Head, PublishedAddress, PublishedStore
+from carrel.settings.source_settings import SourceSettings
+from carrel.sources.own_checkout import Place, own_checkout
+from carrel.sources.source_state import SourceReport
+
+if TYPE_CHECKING:
+    from carrel.composition.composition import Composition
+    from carrel.model.local_index import SnapshotView
+    from carrel.model.ports import Embedder
+    from carrel.model.published import ReadPoint
+    from carrel.model.types import Hit, Query
+    from carrel.settings.settings import Settings
+    from carrel.sources.published_search import RemoteQuestion
+
+T = TypeVar("T")
+
+SECONDS = 3.0
+"""How long a question waits for a server, whatever else its deadline allows."""
+FIRST_REST, LONGEST_REST = 1.0, 60.0
+"""Seconds that a server which failed isn't asked again, doubled with each failure."""
+_MOST_NAMED = 3
+"""Files that a notice names."""
+
+
+class _Own(NamedTuple):
+    """The workspace's index, and what it is of."""
+
+    view: SnapshotView
+    place: Place
+
+
+@dataclass(slots=True, eq=False)
+class RemoteSource:
+    """A published repository that answers.
+
+    `embedder` finds the model of an id here, `mask` masks secrets in a text of a path, `mask_question` those of a question.
+    """
+
+    id: str
+    settings: SourceSettings
+    root: Path  # of the workspace that asks
+    repository: PublishedStore
+    embedder: Callable[[str], Embedder | None]
+    mask: Callable[[str, str], str]
+    mask_question: Callable[[str], str]
+    notice: str | None = None
+    """What must be told with its hits."""
+    _head: Head | None = None
+    _rest: float = 0.0
+    _rests_until: float = 0.0
+    _last_problem: str = ""
+
+    @property
+    def address(self) -> PublishedAddress:
+        """Return where it is."""
+        return self.repository.address
+
+    @property
+    def description(self) -> str:
+        """Return its line for whoever chooses."""
+        return self.settings.description or f"The code of the repository {self.address.name}, which isn't on this machine."
+
+    def uri(self, path: str) -> str | None:
+        """Return the URI of a path as its hits have it, `repo@commit path`; None for another source's."""
+        place, _, inside = path.partition(" ")
+        name, _, commit = place.rpartition("@")
+        return self.address.uri(commit.removesuffix("+"), inside) if name == self.address.name and inside else None
+
+    def refused(self, path: str) -> bool:  # noqa: ARG002 - who published it decided
+        """Tell whether a path as its hits have it may not be given any more."""
+        return False
+
+    async def search(
+        self,
+        query: Query,
+        *,
+        explicit: bool,  # noqa: ARG002 - as every source
+        wait_ms: int,  # noqa: ARG002
+        own: SnapshotView | None = None,
+    ) -> list[Hit]:
+        """Return its chunks for a question, best first, without those whose files the workspace's index `own` holds.
+
+        Raises `CarrelError` where its server can't answer.
+        """
+        held = _Own(own, await own_checkout(self.root).place()) if own is not None else None
+        return await self._asked(lambda: self._search(query, held))
+
+    async def _search(self, query: Query, own: _Own | None) -> list[Hit]:
+        from carrel.sources.published_search import RemoteQuestion
+
+        asked = RemoteQuestion.read(self.mask_question(query.searched_text))
+        if self._head is None:
+            self._head = await self._visible()
+        found: tuple[list[Hit], frozenset[str]] | BaseException
+        for _ in range(2):
+            head = self._head
+            vector, by_words = await self._vector(asked, head)
+            # Whether what was searched is still what is visible is asked at the same time; its vectors may be gone if it isn't.
+            found, now = await asyncio.gather(
+                self._found(asked, head, vector, query, own), self._visible(), return_exceptions=True
+            )
+            if isinstance(now, BaseException):
+                raise now
+            if isinstance(found, ProviderError) and now.generation == head.generation:
+                now = await self._visible()  # it may have changed, and the old vectors gone, after the first answer
+            self._head = now
+            if now.generation == head.generation:
+                break
+        if isinstance(found, BaseException):
+            raise found
+        hits, left_out = found
+        self.notice = " ".join(filter(None, (by_words, self._told(left_out)))) or None
+        return hits
+
+    async def _found(
+        self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: _Own | None
+    ) -> tuple[list[Hit], frozenset[str]]:
+        """Return hits, and the paths that were left out of them."""
+        from carrel.sources.published_search import POOL, Shown, best_ids, ranked
+
+        found = await self.repository.search(head, vector, asked.indices, POOL, len(query.text))
+        points = await self.repository.read(best_ids(found))
+        shown = Shown(self.id, self.address, head, self.mask)
+
+        def work() -> tuple[list[Hit], frozenset[str]]:
+            local = self._local(points, head, own)
+            return ranked(asked, found, [point for point in points if point.chunk.path not in local], shown, query), local
+
+        return await asyncio.to_thread(work)
+
+    async def _visible(self) -> Head:
+        head = await self.repository.head()
+        if head is None or not head.generation:
+            raise ProviderError(f"Nothing is published as {self.address} yet", "Publish it: `carrel publish --repo NAME`.")
+        return head
+
+    async def _vector(self, asked: RemoteQuestion, head: Head) -> tuple[list[float], str]:
+        """Return the question's vector of the model that the repository was published with, and why it is empty, if it is."""
+        from carrel.model_calls.embedding import embed_queries
+
+        text = asked.question.text
+        model = self.embedder(head.model)
+        if model is None:
+            return [], (
+                f"{self.address.name} was published with the model {head.model or 'none'}, which isn't the one set here: it was "
+                "searched by words alone."
+            )
+        if not text:
+            return [], ""
+        try:
+            given = (await embed_queries(model, [text], seconds=SECONDS / 2))[text]
+        except CarrelError as error:
+            return [], f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
+        return list(struct.unpack(f"<{len(given) // 4}f", given)), ""
+
+    def _local(self, points: Sequence[ReadPoint], head: Head, own: _Own | None) -> frozenset[str]:
+        """Return the paths whose files the workspace's index holds as they are now, where it is the same repository.
+
+        Runs on a thread. The whole name must be the same: `billing` of another owner is another repository.
+        """
+        if own is None or not points:
+            return frozenset()
+        origin, prefix = own.place
+        if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
+            return frozenset()
+        inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
+        return frozenset(path for path in inside if own.view.text(path.removeprefix(prefix)) is not None)
+
+    def _told(self, left_out: frozenset[str]) -> str:
+        """Say which files' own contents answer; empty for none."""
+        if not left_out:
+            return ""
+        names = ", ".join(sorted(left_out)[:_MOST_NAMED]) + (", …" if len(left_out) > _MOST_NAMED else "")
+        files = "1 file" if len(left_out) == 1 else f"{len(left_out)} files"
+        return f"This workspace is a checkout of {self.address.name}: its own contents of {files} answer ({names})."
+
+    async def bring_up_to_date(self, wait_ms: int) -> None:  # noqa: ARG002 - as every source
+        """Look what is visible now. Raises `CarrelError`."""
+        self._head = await self._asked(self._visible)
+
+    async def report(self) -> SourceReport:
+        """Describe its state: asks the server."""
+
+        problem = ""
+        try:
+            await self.bring_up_to_date(0)
+        except CarrelError as error:
+            problem = str(error)
+        head = self._head if not problem else None
+        at = f" at {head.commit[:12]}" + (f" ({head.branch})" if head.branch else "") if head else ""
+        return SourceReport(
+            self.id,
+            self.settings.kind,
+            self.description,
+            f"{self.address}{at}",
+            "error" if problem else "ready",
+            head.files if head else 0,
+            head.chunks if head else 0,
+            0,
+            head.published_at if head else None,
+            (problem,) if problem else (),
+        )
+
+    async def close(self) -> None:
+        """Release its connections."""
+        await self.repository.aclose()
+
+    async def _asked(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Ask the server, for `SECONDS` at most and not at all while it rests. Raises `CarrelError`."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        if began < self._rests_until:
+            raise ProviderError(f"{self._last_problem.rstrip('.')}. It is asked again in {self._rests_until - began:.0f} s")
+        try:
+            async with asyncio.timeout(SECONDS):
+                found = await work()
+        except TimeoutError:
+            slow = ProviderError(f"{self.address} gave no answer within {SECONDS:g} s", retryable=True)
+            self._failed(slow)
+            raise slow from None
+        except asyncio.CancelledError:
+            if clock() - began > SECONDS / 2:  # a caller's deadline, not a person who thought better of it
+                self._failed(ProviderError(f"{self.address} was slow"))
+            raise
+        except NotAllowed:
+            raise
+        except ProviderError as error:
+            self._failed(error)
+            raise
+        self._rest = self._rests_until = 0.0
+        return found
+
+    def _failed(self, error: ProviderError) -> None:
+        """Leave the server alone for a while."""
+        self._rest = min(max(2 * self._rest, FIRST_REST), LONGEST_REST)
+        self._rests_until, self._last_problem = asyncio.get_running_loop().time() + self._rest, str(error)
+
+
+def remote_source(
+    name: str, source: SourceSettings, root: Path, composition: Composition, settings: Callable[[], Settings]
+) -> RemoteSource:
+    """Return a published repository as a source of the workspace at `root`; models and rules are those of each moment."""
+
+    def embedder(model: str) -> Embedder | None:
+        known = (bundled(), composition.embedder(settings()))
+        return next((one for one in known if one.spec.id == model), None)
+
+    def mask(path: str, text: str) -> str:
+        from carrel.index.index_opening import secret_options
+        from carrel.model.native import mask_secrets
+
+        return mask_secrets(path, text, secret_options(settings()))
+
+    def mask_question(text: str) -> str:
+        from carrel.index.index_opening import question_mask
+
+        return question_mask(settings())(text)
+
+    repository = published_repository(source.url, source.key, composition.outbound.of(settings()))
+    return RemoteSource(name, source, root, repository, embedder, mask, mask_question)

@@ -1,1 +1,0 @@
-"""Disk and databases behind the ports of `core`."""

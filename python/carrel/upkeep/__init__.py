@@ -1,0 +1,1 @@
+"""Keeping an index current: runs, unsaved buffers, watching, switching models."""

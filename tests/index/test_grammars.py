@@ -1,0 +1,67 @@
+"""The optional language pack, for real: files of its languages are cut along their syntax once it is registered."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from carrel.index import grammars
+from carrel.model.errors import InvalidInput
+from carrel.model.native import register_grammar
+
+STEP = "sub step_{n} {{\n    my ($self, $value) = @_;\n    my $next = $value + {n};\n    return $self->take($next);\n}}\n"
+PERL = "package Pool;\n\n" + "\n".join(STEP.format(n=n) for n in range(4))
+
+SYMBOLS = """
+import sys
+from carrel.model.native import CutOptions, cut_text
+from carrel.index.grammars import register_all
+if sys.argv[1] == "with":
+    assert "perl" in register_all()
+print([chunk.symbol for chunk in cut_text("pool.pl", sys.stdin.read(), CutOptions())])
+"""
+
+UNUSED = """
+from carrel.model.native import registrable_grammars
+from carrel.index import grammars
+grammars.log.info = lambda _text, name, _error: print(name)
+assert len(grammars.register_all()) > 30
+"""
+
+
+def symbols(how: str) -> list[str]:
+    # A process of its own: what was registered stays for good.
+    done = subprocess.run([sys.executable, "-c", SYMBOLS, how], input=PERL, capture_output=True, text=True, check=True)
+    return list(ast.literal_eval(done.stdout))
+
+
+def test_a_language_of_the_pack_is_cut_by_lines_without_it_and_by_functions_with_it() -> None:
+    assert not any("step_1" in symbol for symbol in symbols("without"))
+    with_it = symbols("with")
+    assert [symbol.rpartition(".")[2] for symbol in with_it if "step_" in symbol] == [f"step_{n}" for n in range(4)]
+
+
+def test_every_grammar_on_the_list_is_used() -> None:
+    done = subprocess.run([sys.executable, "-c", UNUSED], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_what_is_no_grammar_or_not_on_the_list_is_refused() -> None:
+    with pytest.raises(TypeError):
+        register_grammar("perl", object())
+    from tree_sitter_language_pack import get_binding  # noqa: PLC0415 - an optional extra
+
+    with pytest.raises(InvalidInput, match="not on the list"):
+        register_grammar("cobol", get_binding("cobol"))
+
+
+def test_without_the_extra_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_language_pack", None)
+    grammars.register_all.cache_clear()
+    try:
+        assert grammars.register_all() == ()
+    finally:
+        grammars.register_all.cache_clear()

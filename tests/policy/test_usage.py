@@ -1,0 +1,21 @@
+"""The count of what remote services were asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from carrel.model.outbound import Destination, Load
+from carrel.policy.usage import Limits, Usage, UsageMeter
+
+WHERE = Destination("openai", "api.openai.com")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_counted_later_is_no_second_request(tmp_path: Path, kept: bool) -> None:
+    meter = UsageMeter(tmp_path / "usage.sqlite" if kept else None, Limits)
+    meter.record(WHERE, Load(texts=2, characters=40, tokens=10, dollars=0.5))
+    meter.record(WHERE, Load(tokens=5, dollars=0.25, requests=0))
+    assert meter.total(WHERE) == Usage(requests=1, texts=2, characters=40, tokens=15, dollars=0.75)
+    meter.close()

@@ -1,0 +1,87 @@
+"""Is there anything here at all?"""
+
+from __future__ import annotations
+
+import pytest
+from tests.question.test_follow_up import FILES
+from tests.support.texts import ask, indexed
+
+from carrel.question.confidence import FLOOR, OF_A_TRACE, is_enough, is_small_talk
+
+VIEW = indexed(
+    {
+        **FILES,
+        **{
+            f"shop/part_{number}.py": f"def step_{number}(order):\n    '''Do step {number} of an order.'''\n    return order\n"
+            for number in range(20)
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how long does a payment wait before the next try?",
+        "RetrySchedule",
+        "tax_name",
+        "where is the tax of an order added?",
+        "Name the tax of an order on the bill",
+    ],
+)
+def test_what_is_there_is_given(text: str) -> None:
+    found = ask(VIEW, text)
+    assert found.confidence > 0.3
+    assert found.relevant == found.hits != ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hello!",
+        "Thanks a lot, that helped",
+        "ok",
+        "asdfasdf",
+        "who painted the Mona Lisa",
+        "AbstractBeanFactoryLocator",
+        "",
+    ],
+)
+def test_nothing_is_given_where_nothing_answers(text: str) -> None:
+    found = ask(VIEW, text)
+    assert found.confidence < FLOOR
+    assert found.relevant == ()
+
+
+def test_the_file_in_front_is_there_whatever_is_asked_of_it() -> None:
+    assert ask(VIEW, "what is this file for?", active_path="shop/part_3.py").confidence == 1.0
+
+
+def test_a_word_of_greetings_that_the_project_defines_can_be_found() -> None:
+    view = indexed({**FILES, "shop/greeting.py": "def hello(name):\n    return f'Hello {name}'\n"})
+    assert is_enough(ask(view, "hello").confidence)
+
+
+@pytest.mark.parametrize("text", ["hi", "Good morning!", "thank you very much", "ok, see you tomorrow"])
+def test_greetings_are_small_talk(text: str) -> None:
+    assert is_small_talk(text)
+
+
+@pytest.mark.parametrize("text", ["say hello to the server", "this", "", "tell me what the parser does", "ok_button"])
+def test_a_text_with_another_word_is_none(text: str) -> None:
+    assert not is_small_talk(text)
+
+
+TRACE = """Traceback (most recent call last):
+  File "/usr/bin/{package}", line 12, in <module>
+    sys.exit(main())
+  File "/opt/venv/lib/python3.11/site-packages/{package}/part_7.py", line 3, in {function}
+    return index["confd"]["x1"]
+KeyError: 'confd'
+"""
+
+
+def test_a_trace_through_the_code_is_answered_whatever_its_words_say() -> None:
+    assert ask(VIEW, TRACE.format(package="shop", function="step_7")).confidence >= OF_A_TRACE
+    for package, function in (("market", "step_7"), ("shop", "step_8")):
+        assert ask(VIEW, TRACE.format(package=package, function=function)).confidence < OF_A_TRACE

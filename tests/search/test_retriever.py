@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from tests.support.fakes import FakeChunk, FakeEmbedder, FakeView
+from tests.support.texts import EMBEDDER, indexed
+
+from carrel.model import native
+from carrel.model.errors import Cancelled, InvalidInput
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import CancelToken, EditorContext
+from carrel.model.types import Filters, Query
+from carrel.question.prepare import SearchText, prepare_blocking
+from carrel.question.query_words import read
+from carrel.search.candidates import search
+from carrel.search.explain import explain_line, explain_ranked
+from carrel.search.files import pick_files_by_grouped_chunk_hits
+from carrel.search.ranking import rank
+from carrel.search.retriever import retrieve
+from carrel.search.similar import similar, stored_vector
+
+
+def places(view: Any, text: str = "how is it stored", **query: Any) -> list[tuple[str, int]]:
+    found = retrieve(view, prepare_blocking(Query(text, **query), FakeEmbedder()), CancelToken())
+    return [(hit.chunk.path, hit.chunk.span.start_line) for hit in found.hits]
+
+
+def test_a_chunk_that_both_searches_found_beats_one_that_only_one_found() -> None:
+    view = FakeView(
+        [
+            FakeChunk("only_meaning.py", 1, "a\n", dense=0.6),
+            FakeChunk("both.py", 1, "b\n", dense=0.5, lexical=0.5),
+            FakeChunk("only_words.py", 1, "c\n", lexical=0.6),
+        ]
+    )
+    assert places(view)[0] == ("both.py", 1)
+
+
+def test_the_definition_of_a_named_symbol_comes_first() -> None:
+    view = FakeView(
+        [
+            FakeChunk("uses.py", 1, "load_config()\n" * 3, dense=0.6, lexical=0.7),
+            FakeChunk("defines.py", 1, "def load_config(): ...\n", "load_config", dense=0.4, lexical=0.5, defines=1.0),
+        ]
+    )
+    assert places(view, "load_config")[0] == ("defines.py", 1)
+
+
+def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:
+    view, embedder = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5)]), FakeEmbedder()
+    retrieve(view, prepare_blocking(Query("how", limit=20), embedder), CancelToken())  # type: ignore[arg-type]
+    assert view.asked == {"search": 100}
+    assert embedder.queries == ["how"]
+
+
+def test_what_cannot_be_given_makes_room_for_the_next() -> None:
+    view = FakeView(
+        [
+            FakeChunk("gone.py", 1, "", dense=0.9, lexical=0.9, gone="deleted"),
+            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
+            FakeChunk("b.py", 1, "b\n", dense=0.4),
+        ]
+    )
+    found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())  # type: ignore[arg-type]
+    assert [hit.chunk.path for hit in found.hits] == ["a.py", "b.py"]
+    assert [(d.path, d.start_line, d.reason) for d in found.dropped] == [("gone.py", 1, "deleted")]
+
+
+def test_relevance_says_how_good_a_hit_is_whatever_else_was_found() -> None:
+    def best(*chunks: FakeChunk) -> float:
+        view: Any = FakeView(list(chunks))
+        return retrieve(view, prepare_blocking(Query("q"), FakeEmbedder()), CancelToken()).hits[0].score
+
+    weak, strong = FakeChunk("a.py", 1, "a\n", dense=0.35, lexical=0.1), FakeChunk("b.py", 1, "b\n", dense=0.8, lexical=0.8)
+    assert best(weak) < 0.3
+    assert 0.8 < best(strong) <= 1
+    assert best(strong) == best(strong, weak)
+
+
+def test_hits_below_the_least_score_are_left_out() -> None:
+    view = FakeView([FakeChunk("weak.py", 1, "a\n", dense=0.35), FakeChunk("good.py", 1, "b\n", dense=0.8, lexical=0.5)])
+    assert places(view, filters=Filters(min_score=0.5)) == [("good.py", 1)]
+
+
+def test_an_empty_question_finds_nothing_and_a_cancelled_one_raises() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.8)])
+    assert places(view, "  ") == []
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(Cancelled):
+        retrieve(view, prepare_blocking(Query("q"), FakeEmbedder()), token)  # type: ignore[arg-type]
+
+
+def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
+    view: Any = FakeView(
+        [
+            FakeChunk("one.py", 1, "a\n", dense=0.6, lexical=0.3),
+            FakeChunk("x/many.py", 1, "b\n", dense=0.55, lexical=0.25),
+            FakeChunk("x/many.py", 9, "c\n", dense=0.5, lexical=0.2),
+            FakeChunk("x/many.py", 19, "d\n", dense=0.45, lexical=0.15),
+        ]
+    )
+    assert [path for path, _ in pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q")] == ["x/many.py", "one.py"]
+    assert len(pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", n_files=1)) == 1
+    by_folder = pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="folder")
+    assert [folder for folder, _ in by_folder] == ["x", ""]
+    with pytest.raises(InvalidInput, match="file_key"):
+        pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="colour")
+
+
+def test_similar_code_leaves_out_the_code_itself() -> None:
+    view: Any = FakeView([FakeChunk("a.py", 1, "x\ny\n", dense=0.99), FakeChunk("b.py", 1, "x\nz\n", dense=0.8)])
+    vector = stored_vector(view, "a.py", (1, 2))
+    assert vector
+    assert [h.chunk.path for h in similar(view, "a.py", (1, 2), vector, 0.3, CancelToken())] == ["b.py"]
+    assert stored_vector(view, "new.py", (1, 9)) == b""
+
+
+def test_an_explanation_tells_what_became_of_a_chunk() -> None:
+    view: Any = FakeView(
+        [
+            FakeChunk("a.py", 1, "one\ntwo\n", dense=0.8, lexical=0.8),
+            FakeChunk("gone.py", 2, "two\nthree\n", dense=0.7, lexical=0.7, gone="deleted"),
+            FakeChunk("far.py", 1, "z\n"),
+            FakeChunk("b.py", 1, "b\n", dense=0.4),
+        ]
+    )
+
+    def verdict(path: str, line: int, limit: int = 2, refusal: str | None = None) -> str:
+        return explain_line(
+            view, prepare_blocking(Query("q", limit=limit), FakeEmbedder()), path, line, CancelToken(), refusal=refusal
+        )[0].verdict
+
+    assert verdict("a.py", 1) == "given, as number 1"
+    assert verdict("gone.py", 3) == "left out: deleted"
+    assert "below the model's floor" in verdict("far.py", 1)
+    assert "the best 1 were asked for" in verdict("b.py", 1, limit=1)
+    assert "not in the index yet" in verdict("none.py", 1)
+    assert verdict("a.py", 99).startswith("no chunk holds this line")
+    assert "secret" in verdict(".env", 1, refusal="secret")
+    found = retrieve(view, prepare_blocking(Query("q", limit=2), FakeEmbedder()), CancelToken())
+    assert [e.verdict[:5] for e in explain_ranked(found)].count("given") == len(found.hits)
+
+
+def test_the_best_of_a_pinned_file_comes_first_however_weak() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.9, lexical=0.9), FakeChunk("notes.md", 1, "b\n", dense=0.1)])
+    assert places(view) == [("a.py", 1)]
+    assert places(view, pinned=("notes.md",))[0] == ("notes.md", 1)
+
+
+def test_the_part_that_a_change_is_headed_with_comes_first() -> None:
+    chunks = [
+        FakeChunk("packages/server/link.py", 1, "a\n", dense=0.5, lexical=0.5),
+        FakeChunk("packages/client/link.py", 1, "b\n", dense=0.45, lexical=0.45),
+        FakeChunk("packages/client-side/link.py", 1, "c\n", dense=0.48, lexical=0.48),
+    ]
+
+    def first(text: str) -> str:
+        view: Any = FakeView(chunks)
+        ranked, asked = search(view, SearchText(read(text)), Query(text), 0.3, CancelToken())
+        return rank(ranked, asked, EditorContext())[0].path
+
+    assert first("links retry") == "packages/server/link.py"
+    assert first("fix(client): links retry") == "packages/client/link.py"
+
+
+def test_rules_can_be_left_out_one_by_one() -> None:
+    def order(without: frozenset[str]) -> list[str]:
+        view: Any = FakeView(
+            [FakeChunk("tests/test_a.py", 1, "a\n", dense=0.5, lexical=0.5), FakeChunk("b.py", 1, "b\n", dense=0.4, lexical=0.4)]
+        )
+        question = read("how is it stored")
+        ranked, asked = search(view, SearchText(question), Query(question.text), 0.3, CancelToken())
+        return [r.path for r in rank(ranked, asked, EditorContext(), without=without)]
+
+    assert order(frozenset()) == ["b.py", "tests/test_a.py"]
+    assert order(frozenset({"path_penalty"})) == ["tests/test_a.py", "b.py"]
+
+
+def test_what_uses_the_active_file_comes_before_its_equals() -> None:
+    view = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5), FakeChunk("b.py", 1, "import active.py\n", dense=0.5)])
+    assert places(view) == [("a.py", 1), ("b.py", 1)]
+    assert places(view, active_path="active.py") == [("b.py", 1), ("a.py", 1)]
+
+
+class Counted:
+    """A snapshot that notes what it is asked."""
+
+    def __init__(self, view: Any, calls: list[str]) -> None:
+        self._view, self._calls = view, calls
+
+    def __getattr__(self, name: str) -> Any:
+        self._calls.append(name)
+        return getattr(self._view, name)
+
+
+def test_a_question_calls_the_index_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, rank = list[str](), native.rank
+
+    def counted(*given: Any, **named: Any) -> Any:
+        calls.append("rank")
+        return rank(*given, **named)
+
+    monkeypatch.setattr(native, "rank", counted)
+    view = cast(
+        "SnapshotView", Counted(indexed({"a.py": "def verify_password(user):\n    return check(user.password)\n"}), calls)
+    )
+    query = Query("where is the password checked", pinned=("a.py",), active_path="a.py")
+    assert retrieve(view, prepare_blocking(query, EMBEDDER), CancelToken()).hits
+    assert calls == ["find", "rank", "read_best"]

@@ -1,0 +1,127 @@
+"""Of copies that differ by version, platform or manner one is given: the one that something speaks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.support.texts import EMBEDDER, indexed
+
+from carrel.model.native import CancelToken
+from carrel.model.types import Lines, Query
+from carrel.question.prepare import prepare_blocking
+from carrel.search import twins
+from carrel.search.merge import merged
+from carrel.search.retriever import find, read
+
+
+def lock(word: str) -> str:
+    return (
+        f"class {word}FileLock:\n    def acquire_lock(self, path):\n        '''Acquire the lock on the file.'''\n"
+        f"        handle = open_{word.lower() or 'any'}(path)\n        return handle.lock(path, exclusive=True)\n"
+    )
+
+
+SYSTEMS = {f"locks/_{name}.py": lock(name.title()) for name in ("windows", "unix", "darwin")}
+VERSIONS = {f"{folder}fields.py": lock("") for folder in ("api/", "api/v1/", "api/legacy/")}
+MANNERS = {"http/_sync/pool.py": lock(""), "http/_async/pool.py": lock("Async")}
+PROCESSORS = {f"lock/{name}/find.py": lock("") for name in ("amd64", "arm64")}
+RELEASES = {f"lua-{number}/lgc.py": lock("") for number in ("5.1.5", "5.3.6", "5.10.1")}
+STAGES = {f"{stage}/types.py": lock("") for stage in ("v1", "v2", "v2beta1")}
+ASKED = "how is the lock on the file acquired"
+
+
+def given(
+    files: Mapping[str, str], text: str, monkeypatch: pytest.MonkeyPatch, machine: str = "linux", **query: Any
+) -> list[str]:
+    """The files of what a pack gets, best first."""
+    monkeypatch.setattr(twins, "machine", lambda: (machine, "amd64"))
+    asked, token = Query(text, **query), CancelToken()
+    found = read(find(indexed(files), prepare_blocking(asked, EMBEDDER), token), asked, token, one_of_twins=True)
+    for drop in found.dropped:
+        assert any(drop.reason.startswith(f"another variant of {hit.chunk.path}:") for hit in found.hits), drop
+    assert {hit.chunk.path for hit in found.hits} | {drop.path for drop in found.dropped} == set(files)
+    return [hit.chunk.path for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("files", "text", "more", "wanted"),
+    [
+        (SYSTEMS, ASKED, {}, ["locks/_unix.py"]),
+        (SYSTEMS, ASKED, {"machine": "windows"}, ["locks/_windows.py"]),
+        (SYSTEMS, ASKED, {"machine": "darwin"}, ["locks/_darwin.py"]),
+        (SYSTEMS, ASKED, {"machine": "freebsd"}, ["locks/_unix.py"]),
+        (SYSTEMS, f"{ASKED} on Windows", {}, ["locks/_windows.py"]),
+        (SYSTEMS, f"{ASKED} on FreeBSD", {"machine": "windows"}, ["locks/_unix.py"]),
+        (SYSTEMS, ASKED, {"active_path": "app/main_win32.py"}, ["locks/_windows.py"]),
+        (SYSTEMS | {"locks/_other.py": lock("Other")}, "how is the other lock on the file acquired", {}, ["locks/_unix.py"]),
+        (PROCESSORS, ASKED, {}, ["lock/amd64/find.py"]),
+        (PROCESSORS, f"{ASKED} with neon", {}, ["lock/arm64/find.py"]),
+        ({"_pslinux.py": lock(""), "_psbsd.py": lock("")}, f"{ASKED} on OpenBSD", {}, ["_psbsd.py"]),
+        (VERSIONS, ASKED, {}, ["api/fields.py"]),
+        (VERSIONS, f"v1: {ASKED}", {}, ["api/v1/fields.py"]),
+        (VERSIONS, f"{ASKED} in the legacy code", {}, ["api/legacy/fields.py"]),
+        (VERSIONS, ASKED, {"active_path": "api/v1/main.py"}, ["api/v1/fields.py"]),
+        (MANNERS, ASKED, {}, ["http/_sync/pool.py"]),
+        (MANNERS, f"{ASKED} asynchronously with asyncio", {}, ["http/_async/pool.py"]),
+        (RELEASES, ASKED, {}, ["lua-5.10.1/lgc.py"]),
+        (RELEASES, f"{ASKED} in 5.3", {}, ["lua-5.3.6/lgc.py"]),
+        (STAGES, ASKED, {}, ["v2/types.py"]),
+        (STAGES, f"{ASKED}, v2beta1", {}, ["v2beta1/types.py"]),
+    ],
+)
+def test_the_one_that_something_speaks_for_is_given(
+    files: Mapping[str, str], text: str, more: dict[str, Any], wanted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert given(files, text, monkeypatch, **more) == wanted
+
+
+def test_what_a_question_compares_and_what_is_pinned_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = given(SYSTEMS, f"{ASKED} on windows compared with darwin", monkeypatch)
+    assert set(both) == {"locks/_windows.py", "locks/_darwin.py"}
+    pinned = given(SYSTEMS, ASKED, monkeypatch, pinned=("locks/_darwin.py",))
+    assert "locks/_darwin.py" in pinned
+
+
+def test_one_that_was_left_out_has_nothing_in_its_place_but_its_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "machine", lambda: ("darwin", "amd64"))
+    asked, token = Query(ASKED, left_out=(Lines("locks/_darwin.py", 1, 9),)), CancelToken()
+    found = read(find(indexed(SYSTEMS), prepare_blocking(asked, EMBEDDER), token), asked, token, one_of_twins=True)
+    assert [hit.chunk.path for hit in found.hits] == ["locks/_unix.py"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"locks/_unix.py": "def acquire_lock(file):\n    return file.lock()\n", "locks/_windows.py": lock("Windows")},
+        {"locks/files.py": lock(""), "locks/sockets.py": lock("")},
+        {"shop/v1.py": lock(""), "bank/v2.py": lock("")},
+        {"ipv4.py": lock(""), "ipv6.py": lock("")},
+    ],
+)
+def test_code_that_is_no_copy_stays(files: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(given(files, ASKED, monkeypatch)) == set(files)
+
+
+def test_a_search_shows_all_with_the_right_one_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "machine", lambda: ("windows", "amd64"))
+    asked, token = Query(ASKED), CancelToken()
+    ranking = find(indexed(SYSTEMS), prepare_blocking(asked, EMBEDDER), token)
+    found = read(ranking, asked, token)
+    assert found.hits[0].chunk.path == "locks/_windows.py"
+    assert {hit.chunk.path for hit in found.hits} == set(SYSTEMS)
+    assert list(ranking.order.scores) == sorted(ranking.order.scores, reverse=True)
+
+
+def test_a_change_is_asked_of_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(given(SYSTEMS, "Add a timeout to acquire_lock of the file lock", monkeypatch)) == set(SYSTEMS)
+
+
+def test_parts_of_a_question_may_want_different_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twins, "machine", lambda: ("linux", "amd64"))
+    view, token = indexed(SYSTEMS), CancelToken()
+    asked = [Query(f"{ASKED} on {name}") for name in ("windows", "darwin")]
+    joined = merged([find(view, prepare_blocking(query, EMBEDDER), token) for query in asked])
+    found = read(joined, asked[0], token, one_of_twins=True)
+    assert {hit.chunk.path for hit in found.hits} == {"locks/_windows.py", "locks/_darwin.py"}

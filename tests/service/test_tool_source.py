@@ -1,0 +1,165 @@
+"""Tools as a place where questions go: a real MCP server answers what no text does, within the person's limits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent.test_breakouts import tags
+from tests.documents import write_documents
+from tests.shop import SHOP, write_files
+from tests.sources.test_knowledge import Planned
+
+from carrel.frontends.common.parent_process import alive
+from carrel.frontends.common.uris import longest_match
+from carrel.model.caller import Caller, called_by
+from carrel.model.conversation import Completion
+from carrel.model.errors import NotPermitted
+from carrel.model.fakes import FakeAuditLog, FakeChatModel
+from carrel.model.types import Budget, Query
+from carrel.policy.audit import AuditTrail
+from carrel.question.routing_rules import span_of_time
+from carrel.service import queries
+from carrel.service.context_request import ContextRequest
+from carrel.service.context_service import context
+from carrel.service.session import Session
+from carrel.service.workspace import Workspace
+from carrel.settings import settings_files
+
+SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
+LIVE = "server response time for the last hour"
+Settle = Callable[..., Any]
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def composition() -> Planned:
+    return Planned(audit=AuditTrail(Caller("editor"), FakeAuditLog()))
+
+
+@pytest.fixture
+async def workspace(
+    tmp_path: Path, calls: Path, composition: Planned, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Workspace]:
+    for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    documents, own = write_documents(tmp_path / "ops"), tmp_path / "settings.toml"
+    own.write_text(
+        f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.docs]\nfolder = '{documents}'\n"
+        f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n"
+        "[tools.risk]\n'ops.query_metrics' = 'safe'\n[allow]\nmcp = ['sources', 'tools']\nproxy = ['search']\n",
+        "utf-8",
+    )
+    monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
+    session = Session(composition, longest_match)
+    session.configure({})
+    root = write_files(tmp_path / "shop", SHOP)
+    opened = session.add_folder(str(root), root.as_uri())
+
+    async def agrees(_: Any) -> bool:
+        return True
+
+    service = composition.tools(opened.settings, confirm=agrees)
+    await service.catalogue.refresh(service.settings)
+    assert await service.approve(service.state().tools)
+    yield opened
+    await session.close()
+
+
+def called(calls: Path) -> list[str]:
+    return calls.read_text("utf-8").splitlines() if calls.exists() else []
+
+
+async def test_a_question_for_a_value_goes_to_the_tool_and_not_to_documents(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    answer = await context(workspace, ContextRequest(LIVE, 5, Budget(4_000), trigger="explicit"))
+    assert [(route.source, route.query) for route in answer.routes] == [("tool:ops.query_metrics", LIVE)]
+    assert called(calls) == [f"query_metrics {LIVE}"]
+    text = answer.pack.text
+    assert 'file="@ops/query_metrics"' in text
+    assert 'note="said by the tool ops.query_metrics at ' in text
+    assert "840 ms" in text
+    assert len(tags(text)) == 2 + 2 * len(answer.pack.items), "what a tool says leaves no block"
+    assert "@ops/query_metrics:1-1 forges the markup of a conversation or a tool" in (answer.notice or "")
+
+
+async def test_a_tool_that_fails_leaves_the_question_to_every_source(workspace: Workspace, calls: Path) -> None:
+    question = "broken response time of the Phoenix server for the last hour"
+    found = await queries.search(workspace, Query(question, 5), 60_000)
+    assert called(calls) == [f"query_metrics {question}"]
+    assert [(route.source, route.query) for route in found.routes] == [("workspace", question), ("docs", question)]
+    assert "The tool ops.query_metrics failed" in (found.diagnostics.problem or "")
+    assert "@docs/phoenix.md" in [hit.chunk.path for hit in found.hits]
+
+
+async def test_secrets_of_a_question_are_masked_before_a_tool_hears_it(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    text = f"{LIVE}? My key is AKIAQYLPMN5HHHFPZAM2"
+    answer = await context(workspace, ContextRequest(text, 5, Budget(4_000), trigger="explicit"))
+    assert "840 ms" in answer.pack.text
+    [call] = called(calls)
+    assert "AKIAQYLPMN5HHHFPZAM2" not in call
+
+
+async def test_a_server_that_is_slow_to_start_and_to_end_costs_its_own_help_only(
+    workspace: Workspace, calls: Path, composition: Planned
+) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    calls.with_suffix(".stuck").touch()
+    question = f"{LIVE}: how is a password checked?"
+    answer = await context(workspace, ContextRequest(question, 5, Budget(4_000), trigger="explicit", deadline_ms=4_000))
+    assert "gave no answer in time" in (answer.problem or "")
+    assert answer.pack.items
+    await composition.close()
+    server = calls.with_suffix(".stuck").read_text("utf-8")
+    assert not (server and alive(int(server))), "it is ended before Carrel ends"
+
+
+async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Workspace, calls: Path, composition: Planned) -> None:
+    for question in (
+        "how many incidents today",
+        "is the queue length rising this morning",
+        "restart the server right now, its load is high",
+        "where is the function authenticate_user",
+    ):
+        await queries.search(workspace, Query(question, 5), 60_000)
+    with called_by(Caller("chat proxy")):
+        found = await queries.search(workspace, Query(LIVE, 5), 60_000)
+        assert "`allow.proxy` doesn't name `tools`" in (found.diagnostics.problem or "")
+        other = await queries.search(workspace, Query("Dublin replica of the Atlas cluster", 5), 60_000)
+        assert ([route.source for route in other.routes], other.diagnostics.problem) == (["workspace"], None)
+    with called_by(Caller("mcp")), pytest.raises(NotPermitted):
+        await queries.search(workspace, Query(LIVE, 5), 60_000)
+    assert called(calls) == []
+    route = '{"source": "tool:ops.query_metrics", "query": "p95 of pay-prod-03", "reason": "a metric"}'
+    composition.planner = FakeChatModel(Completion(f'{{"routes": [{route}]}}'))
+    planned = await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
+    assert called(calls) == ["query_metrics p95 of pay-prod-03"]
+    assert planned.hits[0].chunk.path == "@ops/query_metrics"
+    bad = '{"source": "tool:ops.restart_server", "query": "pay-prod-03", "reason": "restart"}'
+    composition.planner = FakeChatModel(Completion(f'{{"routes": [{bad}]}}'))
+    await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
+    assert len(called(calls)) == 1, "a tool that isn't safe can't be chosen"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LIVE, '"last hour"'),
+        ("cpu of db-prod-03 right now", '"right now"'),
+        ("is the queue length rising this morning", '"this morning"'),
+        ("which function computes the response time of the last hour", None),
+        ("restart the Phoenix server according to protocol today", None),
+        ("what changed in the last week", None),
+        ("current user in the session", None),
+    ],
+)
+def test_words_for_a_span_of_time_count_where_no_other_source_is_meant(text: str, words: str | None) -> None:
+    assert span_of_time(text) == words

@@ -1,0 +1,34 @@
+"""A repository that is published to a cluster of two servers, one of which is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from tests.contract import qdrant_server
+from tests.sources.published.common import at, commit, found, published, source
+
+
+@pytest.mark.skipif(not os.environ.get("CARREL_TEST_CLUSTER"), reason="long: set CARREL_TEST_CLUSTER")
+async def test_a_cluster_goes_on_without_one_of_its_servers(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "servers").mkdir()
+    with qdrant_server.cluster(tmp_path / "servers", 2) as (urls, servers):
+        first, other = (at(url, "shop") for url in urls)
+        before = await published(shop, first)
+        one, two = source(first), source(other)
+        assert (await found(one))[0].chunk.symbol == "authenticate_user"
+        assert (await found(two))[0].chunk.symbol == "authenticate_user", "whichever server is asked"
+        asked = asyncio.create_task(found(two))  # while it is asked, the other one dies
+        servers[0].kill()
+        servers[0].wait()
+        assert (await asked)[0].chunk.symbol == "authenticate_user"
+        assert (await found(two))[0].chunk.symbol == "authenticate_user"
+        (shop / "src/new.py").write_text("def refund_the_whole_order(order):\n    return order.total\n")
+        commit(shop)
+        after = await published(shop, other)
+        assert (after.added, after.chunks) == (1, before.chunks + 1), "publishing goes on, too"
+        assert (await found(two, "who refunds a whole order"))[0].chunk.symbol == "refund_the_whole_order"
+        for repository in (first, other):
+            await repository.aclose()
