@@ -9,6 +9,8 @@ import pytest
 from hypothesis import settings, strategies
 from tests.shop import environment
 
+pytest_plugins = ["tests.support.workspaces"]
+
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 

@@ -52,7 +52,7 @@ def drawing() -> str:
     }
     shown: dict[str, list[str]] = {}
     for importer, imported in sorted(arrows):
-        if imported not in {importer, "core", "carrel"} and importer != "carrel":
+        if imported not in {importer, "model", "carrel"} and importer != "carrel":
             shown.setdefault(importer, []).append(imported)
     lines = ["```mermaid", "flowchart TD"]
     lines += [f"    {importer} --> {' & '.join(imported)}" for importer, imported in shown.items()]

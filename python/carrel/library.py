@@ -280,7 +280,7 @@ class Index:
         return self._index.embedder
 
     def snapshot(self) -> SnapshotView:
-        """Return the index as it stands, for the engine's use cases. A folder that was never indexed is indexed first."""
+        """Return the index as it stands, for use cases. A folder that was never indexed is indexed first."""
         return self._current().store.snapshot()
 
     def close(self) -> None:

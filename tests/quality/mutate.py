@@ -41,22 +41,23 @@ IN_SCENES = frozenset({"in_front", "open", "nearby", "related"})
 ISSUES = ("issues",)
 TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
-CONSTANTS: dict[str, tuple[str, ...]] = {
-    "follow_up.SHARE follow_up.SHARE_OF_FOLLOW_UP follow_up._SHOWN follow_up._SHOWN_TO_USERS follow_up._NO_TEST": TURNS,
-    "ranking.SURE_OF confidence.BEST confidence.TENTH confidence.BIAS confidence.WEIGHTS": SURE,
-    "passages.LEAST_SHARE passages.SURE_FILES": ("questions", "packs"),
-    "localize._FILE_PLACE localize._FILE_SCORE localize._FILE_TITLE_DENSE localize._FILE_TITLE_LEXICAL": ISSUES,
-    "localize._FILE_SHARE localize._DEFINES_TITLE_NAME localize._DEFINES_CODE_NAME localize._IN_TRACE": ISSUES,
-    "localize._LAST_IN_TRACE localize._PATH_NAMED localize._MODULE_NAMED localize._WRITES_MESSAGE": ISSUES,
-    "localize._TOOLING_PENALTY localize._TEST_OR_DOCUMENT_PENALTY": ISSUES,
-    "issue_chunks.FITTED issue_chunks.PLACE issue_chunks.BEST_CHUNK_BONUS localize._FILE_CHUNKS": ISSUES,
-}
-"""Fitted constants of the engine, as module.name, with the parts of the corpus that they can concern; of a table each entry."""
+CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("question.follow_up", "SHARE SHARE_OF_FOLLOW_UP _SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
+    ("search.ranking", "SURE_OF", SURE),
+    ("question.confidence", "BEST TENTH BIAS WEIGHTS", SURE),
+    ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
+    ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
+    ("search.localize", "_FILE_SHARE _DEFINES_TITLE_NAME _DEFINES_CODE_NAME _IN_TRACE", ISSUES),
+    ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _MODULE_NAMED _WRITES_MESSAGE", ISSUES),
+    ("search.localize", "_TOOLING_PENALTY _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS", ISSUES),
+    ("search.issue_chunks", "FITTED PLACE BEST_CHUNK_BONUS", ISSUES),
+)
+"""Fitted constants by their modules, with the parts of the corpus that they can concern; of a table each entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number that was fitted: a weight of the ranking, or a name of the engine's, in which `key` says which entry."""
+    """A number that was fitted: a weight of the ranking, or a name of a module's, in which `key` says which entry."""
 
     module: str
     attribute: str
@@ -81,10 +82,9 @@ def constants() -> list[Constant]:
         Constant("weights", name, None, value, ("scenes",) if name in IN_SCENES else KINDS)
         for name, value in sorted(ranking_weights().items())
     ]
-    for names, parts in CONSTANTS.items():
-        for name in names.split():
-            module, _, attribute = name.partition(".")
-            held = getattr(importlib.import_module(f"carrel.engine.{module}"), attribute)
+    for module, names, parts in CONSTANTS:
+        for attribute in names.split():
+            held = getattr(importlib.import_module(f"carrel.{module}"), attribute)
             found += [Constant(module, attribute, key, value, parts) for key, value in _entries(held).items()]
     return found
 
@@ -107,8 +107,8 @@ def changed(constant: Constant, value: float) -> Iterator[None]:
         finally:
             ranking.WEIGHTS = {}
         return
-    before = getattr(sys.modules[f"carrel.engine.{constant.module}"], constant.attribute)
-    engine = [module for name, module in list(sys.modules.items()) if name.startswith("carrel.engine.")]
+    before = getattr(sys.modules[f"carrel.{constant.module}"], constant.attribute)
+    engine = [module for name, module in list(sys.modules.items()) if name.startswith(("carrel.question.", "carrel.search."))]
     holders = [module for module in engine if getattr(module, constant.attribute, None) is before]
     for module in holders:
         setattr(module, constant.attribute, _with(before, constant.key, value))
@@ -216,7 +216,7 @@ def largest_fall(changes: Changes) -> float:
     falls = (
         1.0 if figures is None else max((-change for change in figures.values()), default=0.0) for figures in changes.values()
     )
-    return round(max(0.0, *falls), 4)
+    return round(max([0.0, *falls]), 4)
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ def test_a_constant_is_changed_wherever_it_is_held() -> None:
     before = issue_chunks.FITTED
     place, weight, entry = (
         next(constant for constant in mutate.constants() if constant.name == name)
-        for name in ("issue_chunks.PLACE", "weights.words", "issue_chunks.FITTED.lines")
+        for name in ("search.issue_chunks.PLACE", "weights.words", "search.issue_chunks.FITTED.lines")
     )
     with mutate.changed(place, 0.0):
         assert vars(localize)["PLACE"] == issue_chunks.PLACE == 0.0

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002 - fakes take what the port gives them
-"""A snapshot and an embedder made of plain data, for tests of what the engine does with them."""
+"""A snapshot and an embedder made of plain data, for tests of search."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Build what the server, the command line and the library are made of, from settings: the composition root.
 
-Only this module, `index_opening` and `models` name concrete classes of `engine`, `providers`, `store` and the core. Nothing here
+Only this module, `index_opening` and `models` name concrete classes of `providers`, `extensions` and the core. Nothing here
 runs a job. Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio
@@ -201,7 +201,7 @@ class Composition:
         return CancelToken()
 
     def warm_up(self, settings: Settings) -> None:
-        """Load what the first question needs and what takes long to load: the engine, and the tokenizer's table."""
+        """Load what the first question needs and what takes long to load: search, and the tokenizer's table."""
         from carrel.assist import assisted_retrieval  # noqa: F401
         from carrel.pack import context  # noqa: F401
         from carrel.search import explain  # noqa: F401

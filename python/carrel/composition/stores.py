@@ -1,8 +1,8 @@
 """Find the store of vectors that is set, and make what keeps a copy of an index there.
 
-A new store is one module in `store`, and here its package, its place and what opens it; CONTRIBUTING.md names the rest. A plugin
-needs nothing here. That a package is missing is said when the store is to be opened: the index answers by its own vectors
-meanwhile.
+A new store is one module in `extensions/stores`, and here its package, its place and what opens it; CONTRIBUTING.md has
+the rest. A plugin needs nothing here. That a package is missing is said when the store is to be opened: the index answers
+by its own vectors meanwhile.
 """
 
 # ruff: noqa: PLC0415 - a store's package is imported when it is opened

@@ -15,7 +15,7 @@ from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
 
 if TYPE_CHECKING:
-    from carrel.composition.stores import VectorReplica
+    from carrel.index.replica import VectorReplica
     from carrel.model.local_index import SnapshotView
     from carrel.model.native import Store
     from carrel.model.outbound import Receipt

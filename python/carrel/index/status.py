@@ -10,8 +10,8 @@ from carrel.index.open_index import USE_MODEL
 from carrel.index.state import State, WorkspaceState
 
 if TYPE_CHECKING:
-    from carrel.composition.stores import ReplicaStatus
     from carrel.index.open_index import OpenIndex
+    from carrel.index.replica import ReplicaStatus
 
 Role = Literal["writer", "follower", "closed"]
 
@@ -119,7 +119,7 @@ def read_details(index: OpenIndex, root: Path, most_files: int, *, switches: boo
 
     `switches` says that the process makes the index of the model that is set by itself.
     """
-    from carrel.git import git  # noqa: PLC0415 - the engine is imported by the first question
+    from carrel.git import git  # noqa: PLC0415 - search is imported by the first question
 
     if index.replica:
         index.replica.measure()

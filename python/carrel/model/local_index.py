@@ -1,4 +1,4 @@
-"""The local index as the engine sees it, and models that run inside the core. Types of the compiled module appear here.
+"""The local index as search sees it, and models that run inside the core. Types of the compiled module appear here.
 
 Vectors are one row of little-endian float32 as bytes (`dim` values, L2-normalised); empty where there is none.
 """

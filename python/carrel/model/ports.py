@@ -1,8 +1,8 @@
-"""What the engine asks of models, stores, sources and tools, as Protocols of plain values.
+"""What use cases ask of models, stores, sources and tools, as Protocols of plain values.
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
 each stands in `core.fakes` (of `VectorStore`: `store.memory`), and tests/contract/suites/ tests what every implementation
-must do. The server's composition root picks one for each port, the engine never names one; whoever makes an implementation
+must do. The server's composition root picks one for each port, use cases never name one; whoever makes an implementation
 closes it.
 
 Rules for all of them:

@@ -1,1 +1,1 @@
-"""Models and remote services behind the ports of `core`."""
+"""Models and remote services behind the ports of `model`."""

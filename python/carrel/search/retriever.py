@@ -335,7 +335,7 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
 
 
 def to_chunk(current: CurrentChunk) -> Chunk:
-    """Turn a native chunk with its checked text into a value of `core`."""
+    """Turn a native chunk with its checked text into a value of `model`."""
     info: ChunkInfo = current.info
     return Chunk(
         id=info.id,

@@ -1,6 +1,6 @@
 """Questions to a chat model about one workspace: the pack by the one guarded way, then the loop with the workspace's tools."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

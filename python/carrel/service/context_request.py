@@ -1,6 +1,6 @@
 """What a chat turn asks for, what it is answered, and the answers that are kept for questions about them."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 from collections import OrderedDict

@@ -4,7 +4,7 @@ Nothing here raises but a cancel: a chat request must never fail because of Carr
 reason; what went wrong is logged here, and what was answered is kept here for questions about it.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -1,6 +1,6 @@
 """Several workspace folders that are asked as one: their names, what each gives, and why some give nothing."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -1,6 +1,6 @@
 """Answer a chat turn from several workspace folders at once: their hits in one order, packed once within the budget."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -1,6 +1,6 @@
 """Answer an explicit question from several workspace folders at once: one list of hits, each with its folder's name."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ Coroutines on the event loop; what costs time runs on the interactive pool with 
 answered by `context_service`, which doesn't.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -3,7 +3,7 @@
 Without such sources nothing is done here. Raises nothing but a cancel, and `InvalidInput` for a source that doesn't exist.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -3,7 +3,7 @@
 Only tools that the person approved and called `safe` (`tools.risk`) run here by themselves; no server's word makes one safe.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

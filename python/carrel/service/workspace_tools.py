@@ -1,6 +1,6 @@
 """The tools of chat models on one workspace: what they ask is asked of the index of that moment, on the interactive pool."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -7,7 +7,7 @@ folder is indexed.
 Runs on the event loop; blocking work goes to `Jobs`.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

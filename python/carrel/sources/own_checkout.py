@@ -59,7 +59,7 @@ def _look(root: Path, known: _Known) -> _Known:
     same = _stamp(known.config) == known.stamp
     if same and (known.place.origin or time.monotonic() < known.until):
         return known
-    from carrel.git import git  # noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+    from carrel.git import git  # noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 
     own = git.common_folder(root)
     config = own / "config" if own else None

@@ -6,7 +6,7 @@ killed leaves the visible generation whole; the next one takes over what it adde
 the earlier one stops.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported when something is published
+# ruff: noqa: PLC0415 - search is imported when something is published
 from __future__ import annotations
 
 import asyncio

@@ -5,7 +5,7 @@ answer instead, and the answer says which those are.
 A server that fails or is slow is left alone for a while, and every answer says so; nobody waits for it then.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -1,6 +1,6 @@
 """The resources of MCP servers that the person configured for tools, read as texts of a source."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -2,7 +2,7 @@
 core can't read (`engine.documents.mirror`), with the access rules of the folder in front of both.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

@@ -149,7 +149,7 @@ class Buffers:
 
     def _overlay(self, index: OpenIndex, path: str, text: str | None, keep: bool, token: CancelToken) -> bool:
         """Tell whether the buffer lies over the index afterwards. Runs on a thread."""
-        from carrel.model.local_index import READ_FAILED  # noqa: PLC0415 - the core and the engine are imported by the first buffer
+        from carrel.model.local_index import READ_FAILED  # noqa: PLC0415 - the core and search are imported by the first buffer
         from carrel.model_calls.embedding import embed_buffer  # noqa: PLC0415
 
         store = index.store

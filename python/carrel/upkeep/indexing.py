@@ -1,6 +1,6 @@
 """Run index jobs: one whole job for whoever holds an index, and the queue of them of one workspace."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first job, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first job, so that the server starts at once
 from __future__ import annotations
 
 import asyncio

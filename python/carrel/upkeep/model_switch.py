@@ -4,7 +4,7 @@ Until then the bundled model answers and is kept current. The other index is fil
 place at one moment. What a person has to allow, confirm or mend is told; it is looked at again when the workspace is used.
 """
 
-# ruff: noqa: PLC0415 - the engine is imported by the first run
+# ruff: noqa: PLC0415 - search is imported by the first run
 from __future__ import annotations
 
 import asyncio

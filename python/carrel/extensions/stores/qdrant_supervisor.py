@@ -1,4 +1,6 @@
-"""Keep one Qdrant server for all of a user's programs: `python -m carrel.extensions.stores.qdrant_supervisor FOLDER PROGRAM GRACE TRIES`.
+"""Keep one Qdrant server for all of a user's programs.
+
+Started as `python -m carrel.extensions.stores.qdrant_supervisor FOLDER PROGRAM GRACE TRIES`.
 
 Users hold a connection to the supervisor's control port for as long as they need the server; the system closes it when they
 die. When the last one is gone for some seconds, the server is stopped and this process ends, so neither outlives the editors.

@@ -85,18 +85,40 @@ def _check_text(arguments: Namespace) -> None:
 
 
 _MODULES = {
-    **dict.fromkeys(("search", "context", "files", "compare", "explain"), "query"),
-    **dict.fromkeys(("ask", "chat", "review"), "conversation"),
-    "clear": "status",
-    "copilot-proxy": "copilot_proxy",
-    "eval": "evaluate",
-    "hook": "hooks_command",
-    "proxy": "chat_proxy",
+    "ask": "questions.conversation",
+    "audit": "reports.audit",
+    "batch": "questions.batch",
+    "chat": "questions.conversation",
+    "clear": "indexes.status",
+    "compare": "questions.query",
+    "confirm": "setup.confirm",
+    "context": "questions.query",
+    "copilot-proxy": "servers.copilot_proxy",
+    "demo": "demo.run_demo",
+    "eval": "indexes.evaluate",
+    "explain": "questions.query",
+    "files": "questions.query",
+    "hook": "indexes.hooks_command",
+    "index": "indexes.index",
+    "localize": "questions.localize",
+    "mcp": "servers.mcp",
+    "models": "setup.models",
+    "pipeline": "setup.pipeline",
+    "proxy": "servers.chat_proxy",
+    "publish": "indexes.publish",
+    "review": "questions.conversation",
+    "search": "questions.query",
+    "selftest": "reports.selftest",
+    "serve": "servers.serve",
+    "sources": "setup.sources",
+    "status": "indexes.status",
+    "store": "indexes.store",
+    "tools": "setup.tools",
 }
-"""Where a command is, if not in the module of its name."""
+"""Where each command is."""
 
 
 def _dispatch(arguments: Namespace, output: Output) -> int:
-    name = _MODULES.get(arguments.command, arguments.command)
+    name = _MODULES[arguments.command]
     run: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.{name}").run
     return run(arguments, output)

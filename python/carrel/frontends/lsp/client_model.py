@@ -1,4 +1,4 @@
-"""The client as somebody to ask: the chat model that the person chose there, behind the engine's port, by `carrel/complete`."""
+"""The client as a model: the chat model that the person chose there, behind the port `ChatModel`, by `carrel/complete`."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ class Commands:
 
     async def citations(self, raw: Any) -> CitationsResult:
         """Answer `carrel/citations`."""
-        from carrel.agent.citations import check  # noqa: PLC0415 - a server starts without the engine
+        from carrel.agent.citations import check  # noqa: PLC0415 - the server starts without it
         from carrel.service.asks import readable  # noqa: PLC0415 - likewise
 
         params = decode(CitationsParams, raw)

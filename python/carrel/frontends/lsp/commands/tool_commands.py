@@ -1,6 +1,6 @@
 """The requests about tools and pipelines: decode, call, encode."""
 
-# ruff: noqa: PLC0415 - the engine is imported by the first question, so that the server starts at once
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
 import time

@@ -33,7 +33,7 @@ def to_messages(params: wire.ChatParams) -> tuple[Message, ...]:
 
 def from_event(event: Event, uri_of: UriOf) -> wire.ChatStep | None:
     """Encode a step; None for what the others say already."""
-    from carrel.agent import agent_steps as steps  # noqa: PLC0415 - a server starts without the engine
+    from carrel.agent import agent_steps as steps  # noqa: PLC0415 - the server starts without it
 
     made: wire.ChatStep | None = None
     match event:

@@ -26,7 +26,7 @@ def to_request(params: wire.ReviewParams) -> ReviewRequest:
 
 def from_step(step: Step, uri_of: UriOf) -> wire.ReviewStep:
     """Encode a step."""
-    from carrel.agent import agent_steps, reviewer  # noqa: PLC0415 - a server starts without the engine
+    from carrel.agent import agent_steps, reviewer  # noqa: PLC0415 - the server starts without it
 
     match step:
         case reviewer.SearchStarted(query):
