@@ -254,13 +254,13 @@ class Index:
 
     def search_code(self, query: str, k: int = 3) -> str:
         """Answer as the `search_code` tool does, for a language model (spec A5)."""
-        return _told(self._search(query, k, None).hits)
+        return _listed(self._search(query, k, None).hits)
 
     def retrieve_context(self, query: str, limit: int = 5) -> str:
         """Return the `limit` best of some 20 hits, judged by the reranker if there is one, in the form of `search_code`."""
         limit = checked("limit", limit, int)
         helpers = replace(self._assistants(rerank=self._reranker is not None or None), candidates=max(CANDIDATES, limit))
-        return _told(self._search(query, max(limit, 0), None, helpers).hits)
+        return _listed(self._search(query, max(limit, 0), None, helpers).hits)
 
     def search_assessed(self, query: str, model: ChatModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
         """Search until `model` says that what was found is enough, at most `attempts` times (spec D8).
@@ -401,7 +401,7 @@ def pick_files_by_grouped_chunk_hits(
     )
 
 
-def _told(hits: Sequence[Hit]) -> str:
+def _listed(hits: Sequence[Hit]) -> str:
     return render([ContextItem(hit, hit.chunk.text) for hit in hits], ToolForm())
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from carrel.git import git
 
 
@@ -28,3 +30,16 @@ def commit(folder: Path, message: str = "change") -> str:
     run(folder, "add", "-A")
     run(folder, "commit", "-q", "-m", message, "--allow-empty")
     return run(folder, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a commit."""
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    run(folder, "init", "-q", "-b", "main")
+    (folder / "a.py").write_text("def a():\n    return 1\n" * 5)
+    (folder / "sub").mkdir()
+    (folder / "sub" / "b c.py").write_text("b = 2\n")
+    commit(folder)
+    return folder

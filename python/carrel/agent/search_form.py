@@ -14,7 +14,7 @@ from carrel.model.kinds import LANGUAGES
 from carrel.model.types import Hit
 from carrel.pack.appearance import escape, one_line, spelled
 
-__all__ = ["DESCRIPTION", "LANGUAGES", "NAME", "NOTHING_FOUND", "KnowledgeArguments", "text_of", "text_of_hits", "told_of"]
+__all__ = ["DESCRIPTION", "LANGUAGES", "NAME", "NOTHING_FOUND", "KnowledgeArguments", "note_of", "text_of", "text_of_hits"]
 
 NAME = "search_knowledge_base"
 DESCRIPTION = (
@@ -48,13 +48,13 @@ def text_of_hits(hits: Sequence[Hit]) -> str:
             hit.chunk.span.start_line,
             hit.chunk.span.end_line,
             hit.chunk.text,
-            told_of(hit.chunk.symbol, hit.chunk.note),
+            note_of(hit.chunk.symbol, hit.chunk.note),
         )
         for hit in hits
     )
 
 
-def told_of(symbol: str, note: str) -> str:
+def note_of(symbol: str, note: str) -> str:
     """Return what stands behind the place of a passage: the headings above it, and what must be known of its document."""
     return "; ".join(filter(None, (symbol if " > " in symbol else "", note)))
 

@@ -115,11 +115,11 @@ async def retrieve_assisted(
         [prepared] = await work.prepared(question.query)
 
         def search(token: CancelToken) -> T:
-            return finish(_told(work.find([prepared], token), assistants.problem), token)
+            return finish(_with_problem(work.find([prepared], token), assistants.problem), token)
 
         return await run(search)
     ranking = await work.assisted()
-    return await run(lambda token: finish(_told(ranking, assistants.problem), token))
+    return await run(lambda token: finish(_with_problem(ranking, assistants.problem), token))
 
 
 def retrieve_assisted_blocking(
@@ -212,7 +212,7 @@ class _Retrieval:
         """Search for the user's words while the planner is asked, then for what it says."""
         asked, history = query.text, self._question.history
         if self._left(LEAST_SECONDS) < LEAST_SECONDS:
-            return _told(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
+            return _with_problem(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
         told, told_history = asked, history
         if planner.spec.leaves_machine:
             told, told_history = self._assistants.mask(asked), masked_history(history, self._assistants.mask)
@@ -239,7 +239,7 @@ class _Retrieval:
             if found.order.ranked:
                 ranking = _planned_ranking(found, plan, query)
                 problem = " ".join(plan.problems) or None
-        return _told(replace(ranking, stages=stages), problem)
+        return _with_problem(replace(ranking, stages=stages), problem)
 
     async def _reranked(self, ranking: Ranking, reranker: Reranker) -> Ranking:
         """Have the best candidates judged; the order stays where that fails."""
@@ -253,7 +253,7 @@ class _Retrieval:
             scores = await rerank(asked, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
         except ProviderError as error:
             log.warning("The hits were not reranked: %s", type(error).__name__)
-            return _told(ranking, f"{error} The hits stand in the order of the search.")
+            return _with_problem(ranking, f"{error} The hits stand in the order of the search.")
         judged = dict(zip(shown.given, scores, strict=True))
         return replace(
             ranking,
@@ -285,7 +285,7 @@ def _planned_ranking(found: Ranking, plan: Plan, query: Query) -> Ranking:
     return replace(found, query=replace(found.query, text=query.text), diagnostics=diagnostics)
 
 
-def _told(ranking: Ranking, problem: str | None) -> Ranking:
+def _with_problem(ranking: Ranking, problem: str | None) -> Ranking:
     """Add to what a person is told of the answer."""
     if not problem:
         return ranking

@@ -144,7 +144,7 @@ class VectorReplica:
     def failed(self, error: CarrelError) -> None:
         """Note that the store didn't answer: it is looked for in the background, and left alone until it is there again."""
         if self._state != "unreachable":
-            self._told("unreachable", str(error))
+            self._note_state("unreachable", str(error))
         self._news.set()
 
     # --- the index changes (on its writer's thread)
@@ -184,7 +184,7 @@ class VectorReplica:
         """Open the store and publish all that waits. Raises `CarrelError`; what was published stays."""
         async with self._turn:
             if self._index.role != "writer":
-                self._told("waiting")  # the process that writes the index publishes it, and asks the store
+                self._note_state("waiting")  # the process that writes the index publishes it, and asks the store
                 return
             await self._open()
             if not self._outbox.changing and await asyncio.to_thread(lambda: self._outbox.dirty):
@@ -192,7 +192,7 @@ class VectorReplica:
             if sweep or await self._differs():
                 await self._compare(mend=True)
             await self._publish(progress)
-            self._told("ready")
+            self._note_state("ready")
 
     async def probe(self) -> None:
         """Open the store, to say in `status` whether it answers. Raises `CarrelError`. Publishes nothing."""
@@ -206,7 +206,7 @@ class VectorReplica:
                 raise
             finally:
                 await asyncio.to_thread(self.measure)
-            self._told("ready")
+            self._note_state("ready")
 
     async def verify(self, *, mend: bool) -> Comparison:
         """Compare the ids of the store with those of the index; `mend` has the difference published. Raises `CarrelError`."""
@@ -215,7 +215,7 @@ class VectorReplica:
             found = await self._compare(mend=mend)
             if mend:
                 await self._publish(lambda *_: None)
-                self._told("ready")
+                self._note_state("ready")
             return found
 
     async def clear(self) -> None:
@@ -304,7 +304,7 @@ class VectorReplica:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     async def _fail(self, error: CarrelError) -> None:
-        self._told("waiting" if isinstance(error, NotAllowed) else "unreachable", str(error))
+        self._note_state("waiting" if isinstance(error, NotAllowed) else "unreachable", str(error))
         await self._release()
 
     async def _open(self) -> None:
@@ -312,7 +312,7 @@ class VectorReplica:
             return
         await self._release()
         if not self._problem:
-            self._told("opening")
+            self._note_state("opening")
         try:
             async with asyncio.timeout(OPEN_SECONDS):
                 self._opened = await self._open_store()
@@ -344,7 +344,7 @@ class VectorReplica:
         self._unpublished = await asyncio.to_thread(self._lacking)
         total = (await asyncio.to_thread(self._outbox.backlog)).entries
         if self._unpublished is None:
-            self._told("filling")
+            self._note_state("filling")
         done, after = 0, 0
         progress(done, total)
         while entries := await asyncio.to_thread(self._outbox.take, BATCH, after):
@@ -381,7 +381,7 @@ class VectorReplica:
         paths = self._outbox.pending_paths(MOST_UNPUBLISHED + 1)
         return paths if len(paths) <= MOST_UNPUBLISHED else None
 
-    def _told(self, state: ReplicaState, problem: str = "") -> None:
+    def _note_state(self, state: ReplicaState, problem: str = "") -> None:
         if (state, problem) != (self._state, self._problem):
             if problem:
                 log.warning("Vectors at %s: %s", self.place.name, problem)

@@ -110,7 +110,7 @@ class CopilotChat:
             except asyncio.CancelledError:
                 raise
             except Exception as error:
-                raise self._told(error) from None
+                raise self._remembered_failure(error) from None
             finally:
                 if session is not None:
                     if admission is not None:
@@ -125,7 +125,7 @@ class CopilotChat:
         if program is not None:
             await program.stop()
 
-    def _told(self, error: Exception) -> CarrelError:
+    def _remembered_failure(self, error: Exception) -> CarrelError:
         """Return what is said of a failure, and remember it. What the SDK raises may quote what was said."""
         if not isinstance(error, CarrelError):
             error = ProviderError(f"Copilot's program failed ({type(error).__name__}).", retryable=True)

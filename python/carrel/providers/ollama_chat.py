@@ -62,7 +62,7 @@ class OllamaChat:
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
     ) -> AsyncIterator[Delta]:
         """Give the answer piece by piece. One that is too long ends as `length`."""
-        abilities = await self._known()
+        abilities = await self._capabilities()
         tools = tools if self.spec.tools else ()
         if tools and abilities and "tools" not in abilities:
             raise ProviderError(
@@ -106,7 +106,7 @@ class OllamaChat:
         """Close the connections of the running event loop."""
         await self._client.aclose()
 
-    async def _known(self) -> frozenset[str]:
+    async def _capabilities(self) -> frozenset[str]:
         """Return what the model can do, asked once; a window that is longer than its own is cut to that."""
         if self._abilities is None:
             try:

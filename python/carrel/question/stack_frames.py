@@ -112,12 +112,12 @@ def stack_frames(text: str) -> list[Frame]:
         for match in form.pattern.finditer(text):
             at = text.rfind("\n", 0, match.start("path")) + 1
             if at not in found:
-                found[at] = _found(form, match, text)
+                found[at] = _frame(form, match, text)
     frames = [frame for trace in _traces([found[at] for at in sorted(found)], text) for frame in trace]
     return frames[-MOST_FRAMES:]
 
 
-def _found(form: _Form, match: re.Match[str], text: str) -> _Found:
+def _frame(form: _Form, match: re.Match[str], text: str) -> _Found:
     groups = match.groupdict()
     start = text.rfind("\n", 0, match.start()) + 1 if match.start() else 0
     end = text.find("\n", match.end())

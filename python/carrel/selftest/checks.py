@@ -308,7 +308,7 @@ async def _round_trip(around: _Surroundings) -> str:
         await store.publish(await asyncio.to_thread(lambda: vector_records(view, ids, with_content=True)))
         told = []
         for question, wanted in QUESTIONS.items():
-            hits = await _asked(question, index, embedder, store)
+            hits = await _search(question, index, embedder, store)
             _require(hits, f"nothing is found for: {question}")
             _require(hits[0].chunk.path == wanted, f"another snippet comes first for: {question}")
             cosine, floor = hits[0].signals.dense or 0.0, embedder.spec.floor
@@ -328,7 +328,7 @@ def _index_of_snippets(around: _Surroundings, embedder: CopilotEmbedder) -> Open
     return Composition(embedder).open_index(root, Settings(cache_folder=str(around.folder / "cache")))
 
 
-async def _asked(question: str, index: OpenIndex, embedder: CopilotEmbedder, store: QdrantStore) -> Sequence[Hit]:
+async def _search(question: str, index: OpenIndex, embedder: CopilotEmbedder, store: QdrantStore) -> Sequence[Hit]:
     query, token = Query(question, len(SNIPPETS)), CancelToken()
 
     def run(work: Callable[[CancelToken], T]) -> Awaitable[T]:

@@ -118,8 +118,8 @@ async def search_index(
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
         if not documents:
-            return _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
-        found = _told(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
+            return _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
+        found = _with_notice(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
         return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
 
     return await retrieve_assisted(
@@ -184,13 +184,13 @@ def search_blocking(
         index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: _told(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
+        lambda ranking, token: _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
         token,
         outside=index.replica,
     )
 
 
-def _told(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
+def _with_notice(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
     """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
     problem = index.notice(ranking.view, found.diagnostics.problem)
     return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found

@@ -121,7 +121,7 @@ class Workspace:
             jobs,
             composition,
             runner,
-            SwitchEvents(self._told_progress, self._switched, self._changed, events.fault),
+            SwitchEvents(self._note_progress, self._switched, self._changed, events.fault),
         )
 
     # --- the state of this moment
@@ -501,7 +501,7 @@ class Workspace:
         self._attach_replica()
         self._events.changed(self)
 
-    def _told_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
+    def _note_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
         self._events.progressed(self, job, progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:

@@ -130,9 +130,9 @@ class Publication:
             with_text=self.with_text,
             published_at=round(time.time(), 3),
         )
-        with _told(repository, "nothing of this run is visible, and what was visible before still is"):
+        with _failures_of(repository, "nothing of this run is visible, and what was visible before still is"):
             changed = await self._write(repository, wanted, view, held, new, tell)
-        with _told(repository, "whether its state is visible now isn't known; if not, what was visible before still is"):
+        with _failures_of(repository, "whether its state is visible now isn't known; if not, what was visible before still is"):
             shown = await repository.write_head(new, held)
         try:  # a run that is killed here leaves it to the next one
             await repository.delete(list(changed.remove), number)
@@ -202,7 +202,7 @@ class Publication:
 
 
 @contextmanager
-def _told(repository: PublishedStore, state: str) -> Iterator[None]:
+def _failures_of(repository: PublishedStore, state: str) -> Iterator[None]:
     """Say of a server that fails what readers see now. Raises `ProviderError`."""
     try:
         yield

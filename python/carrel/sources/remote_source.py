@@ -102,7 +102,7 @@ class RemoteSource:
         Raises `CarrelError` where its server can't answer.
         """
         held = _Own(own, await own_checkout(self.root).place()) if own is not None else None
-        return await self._asked(lambda: self._search(query, held))
+        return await self._ask(lambda: self._search(query, held))
 
     async def _search(self, query: Query, own: _Own | None) -> list[Hit]:
         from carrel.sources.published_search import RemoteQuestion
@@ -116,7 +116,7 @@ class RemoteSource:
             vector, by_words = await self._vector(asked, head)
             # Whether what was searched is still what is visible is asked at the same time; its vectors may be gone if it isn't.
             found, now = await asyncio.gather(
-                self._found(asked, head, vector, query, own), self._visible(), return_exceptions=True
+                self._hits(asked, head, vector, query, own), self._visible(), return_exceptions=True
             )
             if isinstance(now, BaseException):
                 raise now
@@ -128,10 +128,10 @@ class RemoteSource:
         if isinstance(found, BaseException):
             raise found
         hits, left_out = found
-        self.notice = " ".join(filter(None, (by_words, self._told(left_out)))) or None
+        self.notice = " ".join(filter(None, (by_words, self._contents_note(left_out)))) or None
         return hits
 
-    async def _found(
+    async def _hits(
         self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: _Own | None
     ) -> tuple[list[Hit], frozenset[str]]:
         """Return hits, and the paths that were left out of them."""
@@ -185,7 +185,7 @@ class RemoteSource:
         inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
         return frozenset(path for path in inside if own.view.text(path.removeprefix(prefix)) is not None)
 
-    def _told(self, left_out: frozenset[str]) -> str:
+    def _contents_note(self, left_out: frozenset[str]) -> str:
         """Say which files' own contents answer; empty for none."""
         if not left_out:
             return ""
@@ -195,7 +195,7 @@ class RemoteSource:
 
     async def bring_up_to_date(self, wait_ms: int) -> None:  # noqa: ARG002 - as every source
         """Look what is visible now. Raises `CarrelError`."""
-        self._head = await self._asked(self._visible)
+        self._head = await self._ask(self._visible)
 
     async def report(self) -> SourceReport:
         """Describe its state: asks the server."""
@@ -224,7 +224,7 @@ class RemoteSource:
         """Release its connections."""
         await self.repository.aclose()
 
-    async def _asked(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _ask(self, work: Callable[[], Awaitable[T]]) -> T:
         """Ask the server, for `SECONDS` at most and not at all while it rests. Raises `CarrelError`."""
         clock = asyncio.get_running_loop().time
         began = clock()

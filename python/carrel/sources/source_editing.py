@@ -66,7 +66,7 @@ class SourceChange:
 def planned(wanted: WantedSource) -> SourceChange:
     """Return what adding a source would write. Raises `InvalidInput` that says what is wrong with it."""
     written = _written()
-    published = bool(_known(written, wanted.id, moved=False, repository=True)) and not wanted.place
+    published = bool(_existing(written, wanted.id, moved=False, repository=True)) and not wanted.place
     is_repository = published or SCHEME in f"{wanted.id} {wanted.place}"
     name, fields = (_repository if is_repository else _local)(wanted, written)
     try:  # with all others, which one too many would switch off
@@ -149,7 +149,7 @@ def _local(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, dict[
         description=wanted.description,
         outdated_after_days=wanted.outdated_after_days,
     )
-    known = _known(written, name, moved=bool(place or wanted.git))
+    known = _existing(written, name, moved=bool(place or wanted.git))
     if server and server not in resolve(read_user())[0].tools.servers:
         raise InvalidInput("place", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
     return name, {**known, **to_options(given)}
@@ -179,7 +179,7 @@ def _repository(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, 
     """Return the id and the settings of a published repository; where no id is given, its name is one."""
     if wanted.git or wanted.outdated_after_days:
         raise InvalidInput("place", "is no folder", "Leave out --git and --outdated-after.")
-    known = _known(written, wanted.id, moved=False, repository=True)
+    known = _existing(written, wanted.id, moved=False, repository=True)
     address = PublishedAddress.read(wanted.place or str(known.get("url", wanted.id)))
     name = wanted.id if wanted.place or known else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
     if str(address) != known.get("url"):  # a key is for one server
@@ -209,7 +209,7 @@ def _readable(written: Mapping[str, Any], name: str) -> SourceSettings | None:
         return None
 
 
-def _known(written: Mapping[str, Any], name: str, *, moved: bool, repository: bool = False) -> dict[str, Any]:
+def _existing(written: Mapping[str, Any], name: str, *, moved: bool, repository: bool = False) -> dict[str, Any]:
     """Return what the person's settings file has under this id, if it is of that kind; without where it is, if that is given
     anew.
     """

@@ -116,11 +116,11 @@ class FolderWatch:
         with contextlib.suppress(RuntimeError):  # the loop has closed
             try:
                 while (told := watch.next()) is not None:
-                    loop.call_soon_threadsafe(self._told, watch, *told, watch.folders, watch.limit, remote)
+                    loop.call_soon_threadsafe(self._on_change, watch, *told, watch.folders, watch.limit, remote)
             except BaseException as error:  # a panic of the core among them
                 loop.call_soon_threadsafe(self._failed, watch, error)
 
-    def _told(self, watch: Watch, paths: list[str], everything: bool, folders: int, limit: str | None, remote: bool) -> None:
+    def _on_change(self, watch: Watch, paths: list[str], everything: bool, folders: int, limit: str | None, remote: bool) -> None:
         if watch is not self._watch:
             return
         if limit is not None or remote:

@@ -78,7 +78,7 @@ def similarity_search(
     store: SimilarityStore, vector: list[float], top_k: int, metadata_filter: Mapping[str, Any] | None, threshold: float | None
 ) -> list[FoundDocument]:
     """Return the documents near a vector, at most `top_k`. Raises `StoreError`."""
-    return _found(
+    return _search_results(
         lambda: store.similarity_search(
             query_embedding=vector, top_k=top_k, metadata_filter=metadata_filter, similarity_threshold=threshold
         ),
@@ -90,13 +90,13 @@ def text_search(
     store: TextStore, query: str, top_k: int, metadata_filter: Mapping[str, Any] | None, threshold: float | None
 ) -> list[FoundDocument]:
     """Return the documents for a text, at most `top_k`. Raises `StoreError`."""
-    return _found(
+    return _search_results(
         lambda: store.text_search(query=query, top_k=top_k, metadata_filter=metadata_filter, similarity_threshold=threshold),
         top_k,
     )
 
 
-def _found(search: Callable[[], Any], top_k: int) -> list[FoundDocument]:
+def _search_results(search: Callable[[], Any], top_k: int) -> list[FoundDocument]:
     def read() -> list[FoundDocument]:
         answer = search()
         return read_documents(run_blocking(_awaited(answer)) if inspect.isawaitable(answer) else answer, top_k)

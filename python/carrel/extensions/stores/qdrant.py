@@ -72,7 +72,7 @@ class QdrantStore:
         """Make the collection where it is missing. Raises `ProviderError` where it has another dimension."""
         async with self._opening:
             if not self._open:
-                await self._asked(self._ensure)
+                await self._ask(self._ensure)
                 self._open = True
 
     async def publish(self, upsert: Sequence[VectorRecord], delete: Sequence[ChunkId] = ()) -> None:
@@ -82,10 +82,10 @@ class QdrantStore:
         await self.open()
         for at in range(0, len(kept), BATCH):
             points = [self._point(record) for record in kept[at : at + BATCH]]
-            await self._asked(functools.partial(self._client.upsert, self.collection, points, wait=True))
+            await self._ask(functools.partial(self._client.upsert, self.collection, points, wait=True))
         for at in range(0, len(delete), PAGE):
             gone = models.PointIdsList(points=[_uuid(chunk) for chunk in delete[at : at + PAGE]])
-            await self._asked(functools.partial(self._client.delete, self.collection, gone, wait=True))
+            await self._ask(functools.partial(self._client.delete, self.collection, gone, wait=True))
 
     async def search(
         self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
@@ -107,14 +107,14 @@ class QdrantStore:
             )
             return [(_chunk_id(point.id), _cosine(point.score)) for point in found.points[:k]]
 
-        return await self._asked(ask)
+        return await self._ask(ask)
 
     async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """Return the vectors of those points that are there."""
         await self.open()
         found: dict[ChunkId, bytes] = {}
         for at in range(0, len(ids), PAGE):
-            found |= await self._asked(functools.partial(self._rows, ids[at : at + PAGE]))
+            found |= await self._ask(functools.partial(self._rows, ids[at : at + PAGE]))
         return found
 
     async def _rows(self, ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
@@ -133,7 +133,7 @@ class QdrantStore:
         await self.open()
         offset: Any = None
         for _ in range(MOST_PAGES):
-            page, following = await self._asked(functools.partial(self._page, where, offset))
+            page, following = await self._ask(functools.partial(self._page, where, offset))
             if page:
                 yield page
             if following is None:
@@ -156,7 +156,7 @@ class QdrantStore:
         """Delete all points that fit."""
         await self.open()
         selector = models.FilterSelector(filter=_filter(where) or models.Filter())
-        await self._asked(functools.partial(self._client.delete, self.collection, selector, wait=True))
+        await self._ask(functools.partial(self._client.delete, self.collection, selector, wait=True))
 
     async def count(self) -> int:
         """Return the number of points."""
@@ -165,7 +165,7 @@ class QdrantStore:
         async def ask() -> int:
             return int((await self._client.count(self.collection, exact=True)).count)
 
-        return await self._asked(ask)
+        return await self._ask(ask)
 
     async def dimension(self) -> int | None:
         """Return how many values its vectors have; None where there is no such collection. Makes none."""
@@ -176,11 +176,11 @@ class QdrantStore:
             held = (await self._client.get_collection(self.collection)).config.params.vectors
             return held.size if isinstance(held, models.VectorParams) else None
 
-        return await self._asked(ask)
+        return await self._ask(ask)
 
     async def drop(self) -> None:
         """Delete the whole collection; it is made anew by the next use."""
-        await self._asked(functools.partial(self._client.delete_collection, self.collection))
+        await self._ask(functools.partial(self._client.delete_collection, self.collection))
         self._open = False
 
     async def _ensure(self) -> None:
@@ -202,7 +202,7 @@ class QdrantStore:
                 "Delete it with `carrel store migrate`, which fills it anew, or set another collection.",
             )
 
-    async def _asked(self, ask: Callable[[], Coroutine[Any, Any, T] | Awaitable[T]]) -> T:
+    async def _ask(self, ask: Callable[[], Coroutine[Any, Any, T] | Awaitable[T]]) -> T:
         """Ask the server and read its answer; failures become `ProviderError`s that quote nothing of what was sent."""
         self._permit()
         try:

@@ -131,7 +131,7 @@ class TeamCache:
         if seal is None or self._read_only or not vectors:
             return
         sealed = await asyncio.to_thread(lambda: {(name := seal.key(key)): seal.seal(name, v) for key, v in vectors.items()})
-        if ready is None or not await self._told(sealed):
+        if ready is None or not await self._tell(sealed):
             if not self._read_only:
                 self._behind = True
                 await asyncio.to_thread(self._ledger.wait, self.place, sealed)
@@ -179,7 +179,7 @@ class TeamCache:
                 await asyncio.to_thread(self._ledger.forget, self.place)
                 self._fail("waiting", _OTHER_SECRET)
                 return None
-            if CHECK_KEY not in held and not await self._told({CHECK_KEY: seal.check_value()}) and not self._read_only:
+            if CHECK_KEY not in held and not await self._tell({CHECK_KEY: seal.check_value()}) and not self._read_only:
                 return None
             self._checked = True
         return seal
@@ -205,7 +205,7 @@ class TeamCache:
             self._fail("unreachable", ProviderError(f"{self.place} took more than {TOTAL_SECONDS:g} s for one batch"))
         return late
 
-    async def _told(self, sealed: Mapping[bytes, bytes]) -> bool:
+    async def _tell(self, sealed: Mapping[bytes, bytes]) -> bool:
         """Tell the place values; return whether it has them."""
         rows, began = list(sealed.items()), self._clock()
         for at in range(0, len(rows), AT_ONCE):
@@ -227,7 +227,7 @@ class TeamCache:
         end = self._clock() + seconds
         try:
             while waited := await asyncio.to_thread(self._ledger.waiting, self.place, AT_ONCE):
-                if self._clock() >= end or not await self._told(waited):
+                if self._clock() >= end or not await self._tell(waited):
                     return
                 await asyncio.to_thread(self._ledger.told, self.place, list(waited))
                 await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})

@@ -137,16 +137,16 @@ class ToolService:
         """Validate a pipeline, have the person allow it where it must be, and run it."""
         checked = self.check(given, input_data)
         if checked.pipeline is None or checked.validated is None or not checked.validated.ok:
-            return self._told(Run(checked, problem="; ".join(map(str, checked.problems))), input_data)
+            return self._record(Run(checked, problem="; ".join(map(str, checked.problems))), input_data)
         if refusal := await self._refusal(checked, input_data):
-            return self._told(Run(checked, problem=refusal), input_data)
+            return self._record(Run(checked, problem=refusal), input_data)
         async with AsyncExitStack() as stack:
             try:
                 connections = await self._connected(checked.validated.tools, stack)
             except CarrelError as error:
-                return self._told(Run(checked, problem=str(error)), input_data)
+                return self._record(Run(checked, problem=str(error)), input_data)
             result = await run_pipeline(checked.pipeline, input_data, checked.validated, self._runner(connections), notify=notify)
-        return self._told(Run(checked, result, result.problem), input_data)
+        return self._record(Run(checked, result, result.problem), input_data)
 
     def _require(self, right: Right) -> None:
         access.require(right, self.allow, self.audit)
@@ -218,7 +218,7 @@ class ToolService:
             self.audit.sent(destination, Load(texts=1, characters=len(canonical(arguments))))
         return arguments
 
-    def _told(self, run: Run, input_data: str) -> Run:
+    def _record(self, run: Run, input_data: str) -> Run:
         """Record a run: hashes, sizes and times, no text."""
         if self.audit is not None:
             hashed = self.audit.hashed

@@ -213,7 +213,7 @@ class Interceptor:
         params = {"query": query, "limit": limit, "filters": {"languages": search_form.LANGUAGES}}
         found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
         hits = found["hits"] if is_enough(found["confidence"]) else []
-        told = ((hit, search_form.told_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
+        told = ((hit, search_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
         text = search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
         problem = found["plan"].get("problem") if hits or found.get("missingFolders") else None
         return f"({problem})\n\n{text}" if problem else text

@@ -87,7 +87,7 @@ class GitMirror:
             return 0
         head = git.head(self.root)
         compared()
-        known, partial = self._known()
+        known, partial = self._last_commit()
         self._problem = _NO_GIT if head is None else _PARTIAL if partial else ""
         if head is None or head == known:
             return 0
@@ -117,7 +117,7 @@ class GitMirror:
         for path in self.texts.glob("*.md"):
             path.unlink()
 
-    def _known(self) -> tuple[str | None, bool]:
+    def _last_commit(self) -> tuple[str | None, bool]:
         """Return the commit that the texts end with, and whether older ones are missing."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             state = json.loads(self._state.read_text("utf-8"))

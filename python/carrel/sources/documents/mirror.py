@@ -151,7 +151,7 @@ class Mirror:
             self._drop(path)
             state.failed.pop(path, None)
         deleted = sum(state.files.pop(path, None) is not None for path in gone)
-        return deleted, [original for original in originals if _known(state, original.path).get("stamp") != original.stamp]
+        return deleted, [original for original in originals if _entry(state, original.path).get("stamp") != original.stamp]
 
     def _originals(self) -> Iterator[_Original]:
         """Give the documents that may be read, with size and time; no link is followed. Raises `StoreError`."""
@@ -202,7 +202,7 @@ class Mirror:
             else:
                 self._fail(state, path, stamp, reason)
             return None
-        digest, known = hashlib.sha256(data).hexdigest(), _known(state, path)
+        digest, known = hashlib.sha256(data).hexdigest(), _entry(state, path)
         if known.get("sha256") == digest and known["stamp"][2] == FORMAT:
             known["stamp"] = stamp
             state.failed.pop(path, None)
@@ -270,7 +270,7 @@ def _raise_fault(error: OSError) -> None:
         raise text_folder.not_readable(Path(os.fsdecode(error.filename)), error) from None
 
 
-def _known(state: MirrorState, path: str) -> dict[str, Any]:
+def _entry(state: MirrorState, path: str) -> dict[str, Any]:
     return state.files.get(path) or state.failed.get(path) or {}
 
 

@@ -89,13 +89,13 @@ def passages(
         path = hit.chunk.path
         if newer.get(path) in found:
             continue
-        told = _told(hit, known[path], newer.get(path), shown, now())
+        told = _with_facts(hit, known[path], newer.get(path), shown, now())
         if max_age_days is None or now() - told.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
             given.append(told)
     return sorted(given, key=lambda hit: -hit.score)
 
 
-def _told(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
+def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
     chunk = hit.chunk
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / SECONDS_A_DAY

@@ -56,9 +56,9 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
         if isinstance(part, bool):
             continue
         if not isinstance(part, Mapping):
-            return f"{_told(place) or 'it'} must be an object or a boolean"
+            return f"{_written(place) or 'it'} must be an object or a boolean"
         if flaw := _own_flaw(part):
-            return f"{_told(place)}.{flaw}".lstrip(".")
+            return f"{_written(place)}.{flaw}".lstrip(".")
         left += [((place, name), inner) for name, inner in part.get("properties", {}).items()]
         items = part.get("items", True)  # a list of schemas before draft 2020-12
         left += [((place, "[]"), inner) for inner in (items if isinstance(items, list) else [items])]
@@ -66,7 +66,7 @@ def schema_flaw(schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def _told(place: _Place) -> str:
+def _written(place: _Place) -> str:
     """Return a place as it is written: the names of the parts around it, cut, and the inner ones of many."""
     names: list[str] = []
     while place is not None and len(names) < _MOST_TOLD:

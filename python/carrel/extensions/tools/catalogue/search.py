@@ -111,13 +111,13 @@ class ToolIndex:
             kind, _, number = candidate.path.removesuffix(".txt").partition("/")
             found.setdefault(int(number), {})[kind] = candidate
         highest = max((both["long"].lexical for both in found.values() if "long" in both), default=0.0) or 1.0
-        words = self._asked(query.text, asked.words)
+        words = self._parse(query.text, asked.words)
         return [
             (self.tools[number], (*_of_search(both, highest), *self._of_words(self._words[number], words)), both)
             for number, both in found.items()
         ]
 
-    def _asked(self, text: str, telling: Sequence[str]) -> _Asked:
+    def _parse(self, text: str, telling: Sequence[str]) -> _Asked:
         """Take a request's words apart, once for all tools."""
         known, rarity = concepts(), self._concept_rarity
         words = dict.fromkeys(map(stem, split_names(text[:_LONGEST_QUERY])))

@@ -107,7 +107,7 @@ class OpenApiService:
         """Ask an operation. Raises `ProviderError`; what the service sends with a refusal is never told."""
         request = request_of(call, arguments)
         service = Service("openapi", self._name, self._url, "tool", request.headers, refusals=_REFUSALS)
-        keys = await self._found(call.keys)
+        keys = await self._find_keys(call.keys)
         target = request.target
         if keys.query:
             if not service.encrypted:
@@ -123,7 +123,7 @@ class OpenApiService:
             await client.aclose()
         return _answer(kind, _without(content, keys.secrets), keys.secrets)
 
-    async def _found(self, wanted: Sequence[HttpKey]) -> _Keys:
+    async def _find_keys(self, wanted: Sequence[HttpKey]) -> _Keys:
         """Find the keys anew, as the person may have changed them. Raises `ProviderError` where one isn't in its place."""
         headers: dict[str, str] = {}
         query: list[tuple[str, str]] = []

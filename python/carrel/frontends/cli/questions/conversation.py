@@ -91,7 +91,7 @@ class _Listener:
             self._output.piece("\n")
             self._shown = ""
         if self._steps or step.kind == "askedAgain":
-            self._output.note(_told(step))
+            self._output.note(_step_line(step))
 
     def end(self, result: Any) -> None:
         """Show what the stream couldn't say: the answer with its marks where it differs, and its citations."""
@@ -127,10 +127,10 @@ def _show_ends(result: Any, output: Output) -> None:
     tell_sent(result, output)
 
 
-def _told(step: Any) -> str:
+def _step_line(step: Any) -> str:
     """Return a step of an answer or of a review in a line."""
     if hasattr(step, "query"):
-        return _told_of_review(step)
+        return _review_step_line(step)
     arguments = ", ".join(f"{name}={value!r}" for name, value in step.arguments.items()) if _has(step.arguments) else ""
     lines = {
         "asked": f"> model asked, step {step.step}, {step.tokens} tokens",
@@ -145,7 +145,7 @@ def _told(step: Any) -> str:
     return lines[step.kind]
 
 
-def _told_of_review(step: Any) -> str:
+def _review_step_line(step: Any) -> str:
     match step.kind:
         case "searchStarted":
             return f"> search: {step.query}"

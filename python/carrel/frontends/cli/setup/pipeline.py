@@ -33,10 +33,10 @@ def run(arguments: Namespace, output: Output) -> int:
         return await commands.table()[method]({"pipeline": pipeline, "inputData": given})
 
     result = with_commands(folder(arguments.path), output, ask, confirm=confirm, broad="once indexed")
-    return _told_run(result, output) if runs else _told_check(result, pipeline, output)
+    return _show_run(result, output) if runs else _show_check(result, pipeline, output)
 
 
-def _told_run(result: PipelineRunResult, output: Output) -> int:
+def _show_run(result: PipelineRunResult, output: Output) -> int:
     if output.json:
         output.value(result)
     for step in result.steps:
@@ -51,7 +51,7 @@ def _told_run(result: PipelineRunResult, output: Output) -> int:
     return 0
 
 
-def _told_check(result: PipelineChecked, pipeline: str, output: Output) -> int:
+def _show_check(result: PipelineChecked, pipeline: str, output: Output) -> int:
     if output.json:
         output.value(result)
         return 0 if result.ok else 1

@@ -60,7 +60,7 @@ def _add(arguments: Namespace, output: Output) -> int:
     output.note(f"Written to {path}.")
     service = _service(output)
     problems = run_blocking(service.catalogue.refresh(service.settings, [arguments.name]))
-    return _told(service, [arguments.name], problems, output)
+    return _show_sources(service, [arguments.name], problems, output)
 
 
 def _source(arguments: Namespace, command: list[str]) -> tuple[str, dict[str, Any] | str]:
@@ -80,7 +80,7 @@ def _source(arguments: Namespace, command: list[str]) -> tuple[str, dict[str, An
 def _remove(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     if arguments.name not in service.settings.sources:
-        raise InvalidInput("NAME", f'there is no source "{arguments.name}"', _known(service))
+        raise InvalidInput("NAME", f'there is no source "{arguments.name}"', _source_names(service))
     for kind in ("servers", "files", "openapi"):
         if arguments.name in getattr(service.settings, kind):
             set_tool_source(kind, arguments.name, None)
@@ -94,10 +94,10 @@ def _remove(arguments: Namespace, output: Output) -> int:
 def _refresh(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     problems = run_blocking(service.catalogue.refresh(service.settings, arguments.names))
-    return _told(service, arguments.names or service.settings.sources, problems, output)
+    return _show_sources(service, arguments.names or service.settings.sources, problems, output)
 
 
-def _told(service: ToolService, names: Any, problems: list[str], output: Output) -> int:
+def _show_sources(service: ToolService, names: Any, problems: list[str], output: Output) -> int:
     """Show what was read of sources."""
     state = service.state()
     tools = [item for item in state.tools if item.tool.source in names]
@@ -114,7 +114,7 @@ def _told(service: ToolService, names: Any, problems: list[str], output: Output)
 def _approve(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     if unknown := [name for name in arguments.names if name not in service.settings.sources]:
-        raise InvalidInput("NAME", f'there is no source "{unknown[0]}"', _known(service))
+        raise InvalidInput("NAME", f'there is no source "{unknown[0]}"', _source_names(service))
     waiting = [
         item for item in service.state().tools if not item.usable and (not arguments.names or item.tool.source in arguments.names)
     ]
@@ -132,7 +132,7 @@ def _list(arguments: Namespace, output: Output) -> int:
     if arguments.export:
         output.value(export([item.tool for item in state.tools if item.usable], arguments.export))
         return 0
-    return _told(service, {item.tool.source for item in state.tools}, [], output)
+    return _show_sources(service, {item.tool.source for item in state.tools}, [], output)
 
 
 def _search(arguments: Namespace, output: Output) -> int:
@@ -157,5 +157,5 @@ def _show(stated: StatedTool, output: Output, before: str = "") -> None:
     output.text(f"{before}{tool.qualified} ({tool.risk}){mark}  {about[:_LONGEST_LINE]}")
 
 
-def _known(service: ToolService) -> str:
+def _source_names(service: ToolService) -> str:
     return f"There are: {', '.join(service.settings.sources) or 'none'}."
