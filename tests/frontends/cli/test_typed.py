@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+from argparse import _SubParsersAction
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
+
+from carrel.frontends import cli
+from carrel.frontends.cli.arguments.commands import parser
 
 
 class Terminal(io.StringIO):
@@ -130,3 +135,10 @@ def test_where_the_copilot_proxy_cannot_be_the_other_ways_are_told(run: Run, cli
     code, _, err = run("copilot-proxy", action, client)
     assert code == 1
     assert f"carrel mcp install --client {client.lower()}" in err
+
+
+def test_every_command_has_its_module() -> None:
+    (commands,) = (action.choices for action in parser()._actions if isinstance(action, _SubParsersAction))
+    assert sorted(commands) == sorted(cli._MODULES)
+    for module in set(cli._MODULES.values()):
+        assert callable(import_module(f"carrel.frontends.cli.{module}").run)
