@@ -128,7 +128,7 @@ def test_names_on_the_wire_are_built_by_front_ends_only() -> None:
     assert [module for module in FORMATS if module not in written] == [], "not needed any more"
 
 
-def test_numbers_of_chunks_stay_in_the_core_and_the_engine() -> None:
+def test_numbers_of_chunks_stay_below_services() -> None:
     package = ROOT / "python/carrel"
     inside = {
         package / name for name in ("model", "question", "search", "pack", "assist", "agent", "index", "extensions", "sources")

@@ -2,7 +2,7 @@
 
 Its keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY then, and its bucket is made. With `moto[server]`, for one:
 
-    moto_server -p 5599 & CARREL_S3_ENDPOINT=http://127.0.0.1:5599 python -m pytest tests/store/team
+    moto_server -p 5599 & CARREL_S3_ENDPOINT=http://127.0.0.1:5599 python -m pytest tests/extensions/team
 
 So does LanceDB's contract (`tests/contract/test_vector_stores.py -k ObjectStore`), for which the stand-in is too simple.
 """

@@ -1,4 +1,4 @@
-"""What every local embedder promises (`core.ports.Embedder`), whichever model is behind it."""
+"""What every local embedder promises (`model.ports.Embedder`), whichever model is behind it."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ _WRITE_FOR_EVER = """
 import asyncio, itertools, struct, sys
 from pathlib import Path
 from carrel.model.ports import VectorRecord
-from carrel.store.{module} import *
+from carrel.extensions.stores.{module} import *
 
 async def write():
     store = {make}

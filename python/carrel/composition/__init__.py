@@ -1,1 +1,1 @@
-"""Settings in, the parts of a process out: the only package that names providers and stores."""
+"""Settings in, the parts of a process out: with `selftest` the only package that names providers and stores."""

@@ -1,6 +1,6 @@
 """Build what the server, the command line and the library are made of, from settings: the composition root.
 
-Only this module, `index_opening` and `models` name concrete classes of `providers`, `extensions` and the core. Nothing here
+Only this package and `selftest` name concrete classes of `providers` and `extensions`. Nothing here
 runs a job. Imports are inside the functions: the server must answer `initialize` before any of it is loaded.
 """
 

@@ -1,1 +1,1 @@
-"""Optional parts behind ports. `composition` alone makes them."""
+"""Optional parts behind ports. `composition` makes them; `carrel.rag` those of `rag`."""

@@ -1,6 +1,6 @@
 """Open the index of a folder: which files count, how they are cut, and what is opened where its place can't be written.
 
-A part of the composition root, whose imports are inside the functions for the same reason.
+Imports are inside the functions: the server answers `initialize` first.
 """
 
 # ruff: noqa: PLC0415 - the core is imported by the first question, so that the server starts at once

@@ -1,1 +1,1 @@
-"""Values, ports and errors that every layer shares; no I/O. Only `native` imports the compiled core."""
+"""Values, ports and errors that every layer shares; no state. Only `native` imports the compiled core."""

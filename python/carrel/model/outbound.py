@@ -1,6 +1,6 @@
 """What stands between a remote model or store and the network: keys, permission, and limits on how much is asked.
 
-Providers get all of it from outside as an `Outbound`, and send nothing before `Permissions.check` let them. `core.fakes` has
+Providers get all of it from outside as an `Outbound`, and send nothing before `Permissions.check` let them. `model.fakes` has
 stand-ins. `collect` gathers what one request sent where, for its receipt.
 """
 

@@ -1,9 +1,9 @@
 """What use cases ask of models, stores, sources and tools, as Protocols of plain values.
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
-each stands in `core.fakes` (of `VectorStore`: `store.memory`), and tests/contract/suites/ tests what every implementation
-must do. The server's composition root picks one for each port, use cases never name one; whoever makes an implementation
-closes it.
+each stands in `model.fakes` (of `VectorStore`: `extensions.stores.memory`), and tests/contract/suites/ tests what every
+implementation must do. `composition` picks one for each port, use cases never name one; whoever makes an implementation closes
+it.
 
 Rules for all of them:
 - A coroutine runs on the event loop, never blocks it, and ends at once when it is cancelled. Time limits are the caller's.
@@ -124,7 +124,7 @@ class Delta:
 
 
 class ChatModel(Protocol):
-    """Answer a conversation. `engine.chat_model.complete` gathers a stream into one answer."""
+    """Answer a conversation. `model_calls.chat_model.complete` gathers a stream into one answer."""
 
     @property
     def spec(self) -> ChatSpec: ...

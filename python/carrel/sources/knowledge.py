@@ -1,8 +1,8 @@
 """The sources beside the workspace that a person set: folders of documents and git history, each with an index of its own, and
-published repositories (`server.remote_source`), which a server holds.
+published repositories (`sources.remote_source`), which a server holds.
 
 An index of a source is a `Workspace` whose folder nobody has open: it is opened, followed, kept current and written by one
-process as any other. What the core can't read itself is mirrored as text in Carrel's cache (`engine.documents.mirror`), and that
+process as any other. What the core can't read itself is mirrored as text in Carrel's cache (`sources.documents.mirror`), and that
 folder is indexed.
 Runs on the event loop; blocking work goes to `Jobs`.
 """

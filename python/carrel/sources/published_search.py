@@ -2,7 +2,7 @@
 
 The server searches by vectors and by words. Both lists are fused by reciprocal rank, and the rules of the core order the best by
 what is known of them here: cosine, share of the question, definitions, path. Whatever was read is data: secrets are masked again
-by the reader's own rules, and no text is longer than `core.published` allows.
+by the reader's own rules, and no text is longer than `model.published` allows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """A source that is a folder of this machine, as it answers: the indexes of its files and of the texts that stand for what the
-core can't read (`engine.documents.mirror`), with the access rules of the folder in front of both.
+core can't read (`sources.documents.mirror`), with the access rules of the folder in front of both.
 """
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once

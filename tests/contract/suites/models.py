@@ -22,7 +22,7 @@ from carrel.model.vectors import Vectors
 
 
 class EmbedderContract(Contract[Embedder]):
-    """`core.ports.Embedder`."""
+    """`model.ports.Embedder`."""
 
     def use(self, port: Embedder) -> Awaitable[Any]:
         return port.embed(["how are passwords checked?"], "query")
@@ -90,7 +90,7 @@ class EmbedderContract(Contract[Embedder]):
 
 
 class RerankerContract(Contract[Reranker]):
-    """`core.ports.Reranker`."""
+    """`model.ports.Reranker`."""
 
     def use(self, port: Reranker) -> Awaitable[Any]:
         return port.rerank("password", ["check the password"])
@@ -129,7 +129,7 @@ class RerankerContract(Contract[Reranker]):
 
 
 class TokenizerContract:
-    """`core.ports.Tokenizer`."""
+    """`model.ports.Tokenizer`."""
 
     def make(self) -> Tokenizer:
         """An instance."""
@@ -157,7 +157,7 @@ class TokenizerContract:
 
 
 class ChatModelContract(Contract[ChatModel]):
-    """`core.ports.ChatModel`. The model of `make` answers words to "Say hello.", whatever they are.
+    """`model.ports.ChatModel`. The model of `make` answers words to "Say hello.", whatever they are.
 
     That of `calling` calls the tool `search_code` when it is asked "Search for login."; None where the model knows no tools.
     """

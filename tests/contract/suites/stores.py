@@ -23,7 +23,7 @@ from carrel.model.types import Chunk, Filters, Query
 
 
 class VectorStoreContract(Contract[VectorStore]):
-    """`core.ports.VectorStore`. `make` gives an empty one each time, of `DIM` values; its cosines are exact to `tolerance`."""
+    """`model.ports.VectorStore`. `make` gives an empty one each time, of `DIM` values; its cosines are exact to `tolerance`."""
 
     DIM = 4
     tolerance = 1e-3
@@ -146,7 +146,7 @@ class VectorStoreContract(Contract[VectorStore]):
 
 
 class SourceContract(Contract[Source]):
-    """`core.ports.Source`. It must find two chunks or more for `question`; `forget` takes one of its paths away."""
+    """`model.ports.Source`. It must find two chunks or more for `question`; `forget` takes one of its paths away."""
 
     question = "password"
 

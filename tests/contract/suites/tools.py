@@ -20,7 +20,7 @@ from carrel.model.ports import (
 
 
 class ToolContract(Contract[Tool]):
-    """`core.ports.Tool`. `arguments` are such as its schema allows."""
+    """`model.ports.Tool`. `arguments` are such as its schema allows."""
 
     arguments: dict[str, Any]
 
@@ -58,7 +58,7 @@ class ToolContract(Contract[Tool]):
 
 
 class AuditLogContract:
-    """`core.ports.AuditLog`. `kept` gives what a log has kept, in order."""
+    """`model.ports.AuditLog`. `kept` gives what a log has kept, in order."""
 
     def make(self) -> AuditLog:
         """An empty one."""

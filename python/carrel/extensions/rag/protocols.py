@@ -1,7 +1,7 @@
 """What the retrieval core asks of a model, a store, an embedder and a tokenizer that somebody brings (spec E1).
 
 Duck typing: an object with these methods is enough, it inherits from nothing. They are plain calls. Each may also be a coroutine
-function, and `ask` an asynchronous generator: these run on Carrel's background loop (`core.background`), so that an agent works
+function, and `ask` an asynchronous generator: these run on Carrel's background loop (`system.background`), so that an agent works
 inside a notebook's running loop too. Arguments are passed by name, but for `texts`.
 """
 

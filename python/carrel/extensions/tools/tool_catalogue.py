@@ -58,7 +58,7 @@ class HttpOperations(Protocol):
 
 
 class KeepsTools(Protocol):
-    """Where tools are kept: `store.tool_store` has the one."""
+    """Where tools are kept: `extensions.tools.tool_store` has the one."""
 
     def kept(self) -> KeptTools:
         """Return what is kept; the same object as long as nothing changes."""

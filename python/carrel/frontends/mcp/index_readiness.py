@@ -1,4 +1,4 @@
-"""IndexReadiness for an index on behalf of a tool call: with progress, with an end, and never longer than a client would."""
+"""Wait for an index on behalf of a tool call: with progress, with an end, and never longer than a client would."""
 
 from __future__ import annotations
 
