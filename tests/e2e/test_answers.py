@@ -60,7 +60,7 @@ async def test_what_was_said_and_what_is_selected_say_what_is_asked_for(opened: 
         for method, more in (("carrel/search", {}), ("carrel/context", {"trigger": "explicit"})):
             alone = await client.request(method, {"query": "and where is it?", **more})
             found = await client.request(method, {"query": "and where is it?", "history": said, **more})
-            assert ("rewritten" in alone, found["rewritten"]) == (False, "and where is it? login")
+            assert ("rewritten" in alone, found["rewritten"]) == (False, "and where is it? login work")
             assert "src/auth.py" in [hit["path"] for hit in found["hits"]]
             active = {"uri": uri, "selection": first_line}
             front = await client.request(method, {"query": "explain the selected lines", "active": active, **more})

@@ -47,12 +47,12 @@ def test_receipt_says_where_a_question_went(edit: Edit, env: dict[str, str], tmp
     (notes / "restart.md").write_text("# Restart of the shop\n\nTake the host off the load balancer, then restart the shop.\n")
     settings = Path(env["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(f"[sources.ops]\nfolder = '{notes}'\n")
+    settings.write_text(f"[sources.ops]\nfolder = '{notes}'\n[sources.past]\nkind = 'git'\n")
     nvim = edit()
     ask(nvim, "restart the shop according to protocol")
     assert re.search(r"^Searched: ops, \w", nvim.text(), re.MULTILINE), nvim.text()
     ask(nvim)
-    assert "Not searched: ops: nothing in the question speaks for it" in nvim.text()
+    assert "Not searched: past: nothing in the question speaks for it" in nvim.text()
 
 
 def test_a_place_can_be_opened(edit: Edit) -> None:

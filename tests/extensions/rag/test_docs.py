@@ -12,7 +12,7 @@ import httpx
 import pytest
 from tests.shop import SHOP, write_files
 
-PAGE = Path(__file__).parents[2] / "docs" / "rag.md"
+PAGE = Path(__file__).parents[3] / "docs" / "rag.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 

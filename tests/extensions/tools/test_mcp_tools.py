@@ -35,7 +35,7 @@ async def test_a_program_is_not_taken_from_the_folder_that_carrel_was_started_in
     assert not seen.exists()
 
 
-SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from carrel.extensions.tools.pipelines.format import parse
 from carrel.extensions.tools.pipelines.validation import validate
 from carrel.model.catalogue_tool import CatalogueTool
 
-REQUESTS = Path(__file__).parents[1] / "bench" / "tool_requests.txt"
+REQUESTS = Path(__file__).parents[2] / "bench" / "tool_requests.txt"
 ANYTHING = """
     rm dd sh bash zsh ksh cmd powershell PowerShell pwsh shell terminal exec eval system sudo execute use_bash bash-tool
     acme_shell run_shell shell_exec execute_shell run_command execute_command executeCommand RunCommand Run-Command

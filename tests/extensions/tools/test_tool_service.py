@@ -37,7 +37,7 @@ from carrel.service.workspace_tools import catalogue_tools
 from carrel.settings.settings import Settings
 from carrel.settings.tool_settings import read_tools
 
-SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
 Make = Callable[..., ToolService]
 
 

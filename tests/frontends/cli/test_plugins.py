@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +11,7 @@ from typing import Any
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-STORE = next(block for block in BLOCKS if "SqliteStore" in block)
+STORE = (Path(__file__).parents[3] / "docs" / "examples" / "store.py").read_text("utf-8")
 MODULE = f"""{STORE}
 
 async def open_store(request):
