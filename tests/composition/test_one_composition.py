@@ -125,7 +125,7 @@ def test_models_are_found_by_their_provider_and_an_unknown_one_lists_the_known()
     with pytest.raises(InvalidInput, match=r'no embedding model of a provider "gpt". There are: "bundled", "hashed words"'):
         Composition().embedder(chosen)
     assert Composition().embedder(Settings()).spec.id == Composition().embedder(chosen_by("bundled")).spec.id
-    assert Registry("model", "embedders", {"one": lambda *_: 1}).make(ModelSettings(provider="one"), outbound) == 1
+    assert Registry("model", {"one": lambda *_: 1}).make(ModelSettings(provider="one"), outbound) == 1
 
 
 def test_no_model_but_the_bundled_one_is_there_unless_it_is_set() -> None:

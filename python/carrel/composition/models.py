@@ -1,4 +1,4 @@
-"""Find models by the name of their provider: Carrel's, one module in `providers` and one line here each, and those of plugins."""
+"""Find models by the name of their provider. A new provider is one module in `providers` and one line here."""
 
 # ruff: noqa: PLC0415 - a provider is imported when its model is wanted
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from carrel.model.errors import InvalidInput
 from carrel.settings.model_settings import ModelSettings
-from carrel.system.plugins import Group, load, plugins
 
 if TYPE_CHECKING:
     from carrel.model.outbound import Outbound
@@ -31,37 +30,29 @@ JUDGE = "chat"
 class Registry(Generic[M]):
     """Factories of one kind of model, by the name of the provider."""
 
-    def __init__(self, kind: str, group: Group, factories: Mapping[str, Callable[[ModelSettings, Outbound], M]]) -> None:
-        """Take what the models are called together, such as "chat model", and where plugins offer more of them."""
+    def __init__(self, kind: str, factories: Mapping[str, Callable[[ModelSettings, Outbound], M]]) -> None:
+        """Take what the models are called together, such as "chat model"."""
         self._kind = kind
-        self._group: Group = group
         self._factories = factories
 
     @property
     def names(self) -> tuple[str, ...]:
-        """List the providers that are known, Carrel's before those of plugins."""
-        return tuple({**self._factories, **plugins(self._group)})
+        """List the providers that are known."""
+        return tuple(self._factories)
 
     def make(self, settings: ModelSettings, outbound: Outbound) -> M:
-        """Make a model as it is set. Raises `InvalidInput` that names the known providers, and what the factory raises.
-
-        A name of Carrel's own is never a plugin's.
-        """
+        """Make a model as it is set. Raises `InvalidInput` that names the known providers, and what the factory raises."""
         name = settings.provider
-        if name in self._factories:
-            return self._factories[name](settings, outbound)
-        if name in plugins(self._group):
-            made: M = load(self._group, name)(settings, outbound)
-            return made
-        names = ", ".join(f'"{name}"' for name in self.names)
-        raise InvalidInput("provider", f'there is no {self._kind} of a provider "{name}"', f"There are: {names}.")
+        if name not in self._factories:
+            known = ", ".join(f'"{known}"' for known in self._factories) or "none"
+            raise InvalidInput("provider", f'there is no {self._kind} of a provider "{name}"', f"There are: {known}.")
+        return self._factories[name](settings, outbound)
 
 
 def embedders() -> Registry[Embedder]:
     """Return the providers of embedding models."""
     return Registry(
         "embedding model",
-        "embedders",
         {
             BUNDLED: lambda *_: bundled(),
             HASHED_WORDS: lambda *_: hashed_words(),
@@ -74,15 +65,13 @@ def embedders() -> Registry[Embedder]:
 
 def rerankers() -> Registry[Reranker]:
     """Return the providers of rerankers."""
-    return Registry(
-        "reranker", "rerankers", {name: partial(_cohere_rerank, name) for name in ("cohere", "jina", "voyage", "tei")}
-    )
+    return Registry("reranker", {name: partial(_cohere_rerank, name) for name in ("cohere", "jina", "voyage", "tei")})
 
 
 def chat_models() -> Registry[ChatModel]:
     """Return the providers of chat models; the one that a client lends is no provider's."""
     compatible = {name: partial(_openai_chat, name) for name in ("openai", "openrouter")}
-    return Registry("chat model", "chat_models", {**compatible, "ollama": _ollama_chat, "copilot": _copilot_chat})
+    return Registry("chat model", {**compatible, "ollama": _ollama_chat, "copilot": _copilot_chat})
 
 
 def key_variables() -> Mapping[str, str]:

@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 
 from carrel.index.outbox import Backlog, Comparison, Outbox
 from carrel.index.replica import ReplicaStatus, StorePlace, VectorReplica
-from carrel.model.errors import CarrelError, ProviderError, StoreError
+from carrel.model.errors import ProviderError, StoreError
 from carrel.model.installation import how_to_install
 from carrel.model.outbound import Destination
 from carrel.model.store_kinds import KINDS, PLUGIN, StoreRequest
-from carrel.system.plugins import load, package_of, plugins
+from carrel.system.plugins import plugins
 
 if TYPE_CHECKING:
     from carrel.extensions.stores.qdrant_install import Download
@@ -45,6 +45,8 @@ NO_PROGRAM = (
 """Reason and remedy."""
 _QDRANT_SECONDS = 30
 _OUTBOXES = "outboxes"
+PLUGINS = "plugins"
+"""The folder of what stores of other packages keep of an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | 
         case "segments":
             return None
         case kind:
-            place = StorePlace(kind, settings.url or str(index.directory / kind), destination)
+            place = StorePlace(kind, settings.url or str(index.directory / PLUGINS / kind), destination)
     kept = not place.leaves_machine if settings.content is None else settings.content
     return replace(place, with_content=kept and place.kind != "usearch")
 
@@ -183,7 +185,7 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     if settings.kind == "usearch":
         return await _open_usearch(index.directory / "usearch", dim)
     if settings.kind not in KINDS:
-        return await _open_plugin(settings, place, index.directory / settings.kind, name, dim, outbound)
+        return await _open_plugin(settings, place, index.directory / PLUGINS / settings.kind, name, dim, outbound)
     if settings.kind == "lancedb":
         return await _open_lancedb(place, "chunks" if not settings.url and not settings.collection else name, dim, outbound)
     if settings.url:
@@ -207,8 +209,7 @@ async def _open_usearch(folder: Path, dim: int) -> _Opened:
 async def _open_plugin(
     settings: StoreSettings, place: StorePlace, folder: Path, name: str, dim: int, outbound: Outbound
 ) -> _Opened:
-    """Open the store of an entry point, a function or coroutine function that takes a `StoreRequest`."""
-    import inspect
+    from carrel.extensions.stores.plugin import open_plugin
 
     destination = place.destination
 
@@ -218,27 +219,18 @@ async def _open_plugin(
 
     permit()
     key = outbound.keys.find(settings.kind, settings.key) if settings.key else None
-    made = load("stores", settings.kind)
-    try:
-        store = made(StoreRequest(folder, name, dim, settings.url, key.reveal() if key else None, permit))
-        if inspect.isawaitable(store):
-            store = await store
-    except CarrelError:
-        raise
-    except Exception as error:
-        raise StoreError(f"The store {settings.kind} can't be opened: {type(error).__name__}: {error}") from error
-    if store.leaves_machine and not place.leaves_machine:
-        package = package_of(plugins("stores")[settings.kind])
+    if settings.key not in ("", "none") and key is None:
         raise StoreError(
-            f"The store {settings.kind} of the package {package} says that it sends vectors to another machine",
+            f"There is no key for the store {settings.kind} in {settings.key}", "Put it there, or change `store.key`."
+        )
+    request = StoreRequest(folder, name, dim, settings.url, key.reveal() if key else None, permit)
+    store = await open_plugin(plugins()[settings.kind], request)
+    if store.leaves_machine and not place.leaves_machine:
+        raise StoreError(
+            f"The store {settings.kind} says that it sends vectors to another machine, which `url` doesn't name",
             "Set its address as `url`, so that you are asked for it.",
         )
-
-    async def end() -> None:
-        if hasattr(store, "aclose"):
-            await store.aclose()
-
-    return _Opened(store, end)
+    return _Opened(store, store.aclose)
 
 
 async def _open_lancedb(place: StorePlace, table: str, dim: int, outbound: Outbound) -> _Opened:

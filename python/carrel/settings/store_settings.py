@@ -63,8 +63,10 @@ def read_store(raw: object) -> StoreSettings:
     raw = {"kind": raw} if isinstance(raw, str) else raw
     store = decode_object(raw, StoreSettings)
     check_key_place("key", store.key)
-    if store.kind not in KINDS and store.kind not in plugins("stores"):
-        raise ValueError(f'kind: there is no store "{store.kind}"; there are: {", ".join((*KINDS, *plugins("stores")))}')
+    if store.kind not in KINDS and store.kind not in plugins():
+        raise ValueError(
+            f'kind: there is no store "{store.kind}" that one package alone offers; there are: {", ".join((*KINDS, *plugins()))}'
+        )
     if store.kind == "lancedb" and store.url:
         _check_object_store(store.url)
     elif store.url:

@@ -1,36 +1,34 @@
-"""Models and stores of other packages, by the entry points that these declare in the groups `carrel.GROUP`.
+"""Stores of other packages, by the entry points that these declare in the group `carrel.stores`.
 
 Nothing of a package is imported before a person's own settings name what it offers.
 """
 
 from __future__ import annotations
 
+import logging
+import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
 
-from carrel.model.errors import ProviderError
+log = logging.getLogger(__name__)
 
-Group = Literal["embedders", "rerankers", "chat_models", "stores"]
+GROUP = "carrel.stores"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+"""A name is also that of a folder."""
 
 
 @lru_cache
-def plugins(group: Group) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by their names. Reads the metadata of all installed packages."""
-    return {entry.name: entry for entry in entry_points(group=f"carrel.{group}")}
-
-
-def load(group: Group, name: str) -> Any:
-    """Import what an entry point names. Raises `ProviderError` where its package can't be imported."""
-    entry = plugins(group)[name]
+def plugins() -> Mapping[str, EntryPoint]:
+    """Return the entry points by name: of those that exactly one package offers. Reads the metadata of all installed packages."""
     try:
-        return entry.load()
-    except Exception as error:
-        raise ProviderError(
-            f'"{name}" is offered by the package {package_of(entry)}, which can\'t be imported: {type(error).__name__}: {error}',
-            "Install that package again, or choose another provider.",
-        ) from error
+        entries = entry_points(group=GROUP)
+    except Exception as error:  # a package's file that is no list of entry points
+        log.warning("No store of another package counts: a package's entry points can't be read: %s", error)
+        return {}
+    offers = Counter(entry.name for entry in entries)
+    return {entry.name: entry for entry in entries if offers[entry.name] == 1 and _NAME.fullmatch(entry.name)}
 
 
 def package_of(entry: EntryPoint) -> str:

@@ -1,4 +1,4 @@
-"""A store and a model of another package work in the program as it is, once a person's settings name them."""
+"""A store of another package works in the program as it is, once a person's settings name it; what is wrong with one is said."""
 
 from __future__ import annotations
 
@@ -28,19 +28,40 @@ def open_elsewhere(request):
     return Elsewhere(request.folder / "vectors.db", request.dim)
 
 
-def hashed(settings, outbound):
-    from carrel.providers.local import LocalEmbedder
+def open_raising(request):
+    raise ValueError(str(request))
 
-    return LocalEmbedder.hashed()
+
+def open_leaving(request):
+    raise SystemExit(3)
+
+
+def open_nothing(request):
+    return None
+
+
+class Wrong(SqliteStore):
+    async def publish(self, upsert, delete=()):
+        raise ValueError("no")
+
+    async def search(self, vector, k, where=None, floor=None):
+        return [("no", "score")]
+
+
+def open_wrong(request):
+    request.folder.mkdir(parents=True, exist_ok=True)
+    return Wrong(request.folder / "vectors.db", request.dim)
 """
 ENTRY_POINTS = """[carrel.stores]
 sqlite = sample_plugin:open_store
 elsewhere = sample_plugin:open_elsewhere
 broken = sample_plugin_that_is_gone:open_store
 qdrant = sample_plugin:open_elsewhere
-
-[carrel.embedders]
-sample = sample_plugin:hashed
+raising = sample_plugin:open_raising
+leaving = sample_plugin:open_leaving
+empty = sample_plugin:open_nothing
+wrong = sample_plugin:open_wrong
+../outside = sample_plugin:open_store
 """
 
 
@@ -99,13 +120,6 @@ def test_a_store_that_sends_vectors_elsewhere_must_say_where(program: Program) -
     assert program("search", "who may come in")[1]["hits"], "the index answers by its own vectors"
 
 
-def test_a_package_that_cant_be_imported_is_named(program: Program) -> None:
-    program.set('store = "broken"\n')
-    _, state, errors = program("store", "status")
-    assert "sample-plugin" in json.dumps(state) + errors
-    assert program("search", "who may come in")[1]["hits"]
-
-
 def test_a_name_that_nobody_offers_is_refused_with_those_that_there_are(program: Program) -> None:
     code, _, errors = program("store", "migrate", "nothing")
     assert code != 0
@@ -117,14 +131,31 @@ def test_a_name_that_nobody_offers_is_refused_with_those_that_there_are(program:
     assert found["hits"]
 
 
-def test_an_embedder_of_another_package_is_used_where_settings_name_it(program: Program) -> None:
-    program.set('models = {embedder = {provider = "sample"}}\n')
-    code, listed, errors = program("models", "list")
-    assert code == 0, errors
-    assert "sample" in json.dumps(listed)
-    _, status, _ = program("index")
-    _, found, _ = program("search", "verify_password")
-    assert found["hits"][0]["path"] == "src/auth.py", status
+@pytest.mark.parametrize("kind", ["broken", "raising", "leaving", "empty", "wrong"])
+def test_a_store_with_a_fault_costs_its_help_only(program: Program, kind: str) -> None:
+    program.environment["SOME_KEY"] = "planted-key"
+    program.set(f'store = {{kind = "{kind}", key = "env:SOME_KEY"}}\n')
+    code, _, errors = program("store", "migrate", kind, "--key", "env:SOME_KEY")
+    assert (code, "the package sample-plugin" in errors) == (1, True), errors
+    code, found, more = program("context", "who may come in")
+    assert (code, "verify_password" in json.dumps(found)) == (0, True), more
+    assert "planted-key" not in errors + more
+    assert "Traceback" not in errors + more
+
+
+def test_names_that_are_no_folder_or_that_two_packages_offer_count_for_nothing(program: Program, tmp_path: Path) -> None:
+    code, _, errors = program("store", "migrate", "../outside")
+    assert (code, "no store" in errors) == (2, True)
+    twin = tmp_path / "other"
+    information = twin / "other_plugin-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: other-plugin\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[carrel.stores]\nsqlite = other:open_store\n")
+    program.environment["PYTHONPATH"] += os.pathsep + str(twin)
+    code, _, errors = program("store", "migrate", "sqlite")
+    assert (code, "one package alone" in errors) == (2, True)
+    (information / "entry_points.txt").write_bytes(b"[carrel.stores]\n\xff\xfe")
+    assert program("search", "who may come in")[1]["hits"]
 
 
 def test_nothing_of_a_package_is_imported_without_its_name_in_settings(program: Program) -> None:
