@@ -77,7 +77,7 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 
 
 FORMATS = {
-    "index/index_state.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "index/state_file.py": "the file .carrel/rag-state.json, whose form the specification gives",
     "settings/allow_settings.py": "an object of settings files, whose keys are camelCase",
     "settings/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "settings/source_settings.py": "the objects of settings files, whose keys are camelCase",
@@ -85,7 +85,7 @@ FORMATS = {
     "extensions/tools/catalogue/exports.py": "schemas as providers of models and MCP spell them",
     "settings/store_settings.py": "an object of settings files, whose keys are camelCase",
     "settings/settings_docs.py": "JSON schema's own keywords",
-    "agent/search_form.py": "the arguments of a tool, as a model spells them",
+    "agent/knowledge_form.py": "the arguments of a tool, as a model spells them",
     "agent/search_tool.py": "the arguments of a tool, as a model spells them",
 }
 """Modules below the front ends that write camelCase: each for a format of its own, none for the protocol's messages."""

@@ -50,7 +50,7 @@ from carrel.settings.settings import Settings
 from carrel.settings.settings_files import settings_of
 from carrel.system.background import run_blocking, run_to_end
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 __all__ = [
     "BagOfWords",

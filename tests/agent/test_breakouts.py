@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from tests.support.hits import hit
 
-from carrel.agent import search_form
+from carrel.agent import knowledge_form
 from carrel.frontends.mcp import texts
 from carrel.model.types import ContextItem
 from carrel.pack.formats import SourceForm, ToolForm, XmlForm, quoted
@@ -78,7 +78,7 @@ FORMS: dict[str, tuple[Callable[[str], str], Callable[[str], int], int, tuple[st
     "tool": (_in_block(ToolForm()), tool_headers, 1, ("--- b.py (lines 1-2, relevance: 1.00) ---",)),
     "source": (_in_block(SourceForm()), source_headers, 1, ("Source: b.py:1-2", "---")),
     "documents": (
-        lambda text: search_form.text_of([("a.md", 1, 2, text, "")]),
+        lambda text: knowledge_form.text_of([("a.md", 1, 2, text, "")]),
         document_headers,
         2,
         ("File: b.md:1-2", "Content:"),
@@ -160,7 +160,7 @@ def test_no_file_name_is_markup(name: str) -> None:
     assert tool_headers(tool) == 1
     assert len(re.findall(r"\(lines \d+-\d+", tool)) == 1
     assert source_headers(SourceForm().block(item)) == 1
-    assert document_headers(search_form.text_of([(name, 1, 2, "x", name)])) == 2
+    assert document_headers(knowledge_form.text_of([(name, 1, 2, "x", name)])) == 2
 
 
 def test_other_text_stays_as_it_is() -> None:

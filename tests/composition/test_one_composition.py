@@ -17,7 +17,7 @@ import carrel
 from carrel.composition.composition import Composition
 from carrel.composition.models import BUNDLED, HASHED_WORDS, Registry, embedders
 from carrel.index.open_index import OpenIndex
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import InvalidInput, ProviderError, StoreError
 from carrel.model.native import CancelToken
 from carrel.model.types import Query
@@ -27,7 +27,7 @@ from carrel.settings.model_settings import Models, ModelSettings
 from carrel.settings.settings import Settings
 from carrel.settings.settings_files import settings_of
 from carrel.system.jobs import Jobs, Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 # In a language that only the optional grammars cut along its syntax: without them it is cut by lines.
 PERL = "sub total_price {\n    my ($order) = @_;\n    return sum(map { $_->{price} } @{$order->{items}});\n}\n"

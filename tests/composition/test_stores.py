@@ -20,7 +20,7 @@ from carrel.composition import stores
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import OutboundServices
 from carrel.extensions.stores import qdrant_process
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.library import Index
 from carrel.model.errors import StoreError
 from carrel.model.types import Query

@@ -19,7 +19,7 @@ from carrel.composition.composition import Composition
 from carrel.frontends.cli import main
 from carrel.model.errors import StoreError
 from carrel.settings.settings_files import settings_of
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 QUESTION = "configure the size of the database connection pool"
 LATE = "def late_arrival():\n    return 'zebra'\n"

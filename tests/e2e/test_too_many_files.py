@@ -26,7 +26,7 @@ from pathlib import Path
 from carrel.model.errors import StoreError
 from carrel.model.native import CancelToken
 from carrel.composition.composition import Composition
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 from carrel.system.jobs import Work
 from carrel.settings.settings_files import settings_of
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.shop import SHOP, environment, write_files
 
-from carrel.agent.search_form import KnowledgeArguments
+from carrel.agent.knowledge_form import KnowledgeArguments
 from carrel.agent.search_tool import SearchArguments
 from carrel.agent.tools.read_lines import ReadArguments
 from carrel.agent.tools.text_tools import Head

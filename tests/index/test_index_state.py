@@ -14,7 +14,7 @@ from carrel.model.errors import Cancelled
 from carrel.model.native import CancelToken
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 
 def indexed(root: Path, settings: Settings) -> None:

@@ -15,7 +15,7 @@ from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.messages.index_messages import StatusResult
 from carrel.frontends.mcp.texts import status as status_text
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeEmbedder, faulty
 from carrel.service.workspace import Workspace

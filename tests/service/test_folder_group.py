@@ -11,7 +11,7 @@ import pytest
 
 from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import CarrelError, NotReady, StoreError
 from carrel.model.types import Chunk, Filters, Hit, Signals, Span
 from carrel.search.folders import filters_in, named_hit, plain_hit
@@ -20,7 +20,7 @@ from carrel.service.folder_group import FolderGroup, named, ready
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Jobs
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 
 def group_of(*roots: Path) -> FolderGroup:

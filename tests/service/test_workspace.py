@@ -20,7 +20,7 @@ import pytest
 from carrel.composition.composition import Composition
 from carrel.frontends.mcp.texts import notes
 from carrel.index.open_index import RENEWED
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import Cancelled, StoreError
 from carrel.model.types import Budget, Query
 from carrel.service import queries
@@ -30,8 +30,8 @@ from carrel.service.context_service import context
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
 from carrel.system.jobs import IndexQueue, Job, Jobs
-from carrel.upkeep import indexing, rescan
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep import index_jobs, rescan
+from carrel.upkeep.index_jobs import IndexRunner
 
 
 class SlowComposition(Composition):
@@ -220,7 +220,7 @@ async def test_a_question_that_waits_while_settings_change_is_answered(shop: Sho
             waits.set()  # who asks for this job awaits it before anything else can happen
             return super().saves
 
-    monkeypatch.setattr(indexing, "IndexQueue", Watched)
+    monkeypatch.setattr(index_jobs, "IndexQueue", Watched)
     composition = HeldReopening()
     workspace = shop(composition=composition)
     await queries.search(workspace, Query("password", 1), 60_000)

@@ -15,7 +15,7 @@ from carrel.settings import settings_docs
 from carrel.settings.settings import Layer, Settings, resolve
 from carrel.settings.settings_files import read_user, read_workspace
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 
 def editor(**options: object) -> Layer:

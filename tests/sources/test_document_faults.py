@@ -13,7 +13,7 @@ import pytest
 
 from carrel.model.errors import StoreError
 from carrel.model.native import CancelToken
-from carrel.sources.documents import conversion, mirror
+from carrel.sources.documents import converter_process, mirror
 from carrel.sources.documents.mirror import Mirror
 from carrel.system.background import directly
 from carrel.system.system_fault import is_system_fault
@@ -93,7 +93,7 @@ def _no_process(patched: pytest.MonkeyPatch, made: Mirror, _: Rules) -> None:
         raise fault()
 
     patched.setattr(asyncio, "create_subprocess_exec", start)
-    made._convert = conversion.convert
+    made._convert = converter_process.convert
 
 
 def _write_fails(patched: pytest.MonkeyPatch, _: Mirror, __: Rules) -> None:

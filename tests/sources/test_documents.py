@@ -18,11 +18,11 @@ from tests.documents import pdf, word, write_documents
 from tests.waiting import wait_until
 
 from carrel.model.native import CancelToken
-from carrel.sources.documents.conversion import convert
-from carrel.sources.documents.convert import UnreadableDocumentError, to_markdown
+from carrel.sources.documents.converter_process import convert
 from carrel.sources.documents.freshness import DocumentFacts, document_key, facts_of, remaining, superseded
 from carrel.sources.documents.mirror import Mirror, unusable_name
 from carrel.sources.documents.open_below import read_below
+from carrel.sources.documents.to_markdown import UnreadableDocumentError, to_markdown
 from carrel.system.background import directly
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ ENDLESS = b"<i>x</i>" * 3_000_000
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system limits no processor time")
 def test_a_conversion_may_use_so_much_processor_time_even_if_nobody_waits_for_it() -> None:
-    command = [sys.executable, "-P", "-m", "carrel.sources.documents.convert", "html", "1"]
+    command = [sys.executable, "-P", "-m", "carrel.sources.documents.to_markdown", "html", "1"]
     given = b"%d\n%s" % (len(ENDLESS), ENDLESS)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
@@ -132,7 +132,7 @@ def test_a_conversion_may_use_so_much_processor_time_even_if_nobody_waits_for_it
 
 _SERVER = """
 import asyncio, sys
-from carrel.sources.documents.conversion import convert
+from carrel.sources.documents.converter_process import convert
 asyncio.run(convert("html", b"<i>x</i>" * 3_000_000))
 """
 
@@ -143,7 +143,7 @@ def test_a_conversion_knows_no_keys_and_ends_with_a_server_that_is_killed() -> N
     with subprocess.Popen([sys.executable, "-c", _SERVER], env=environment) as server:
         child = wait_until(lambda: psutil.Process(server.pid).children())[0]
         # Until it runs a program of its own, a new process shows its parent's command and environment.
-        wait_until(lambda: "carrel.sources.documents.convert" in child.cmdline())
+        wait_until(lambda: "carrel.sources.documents.to_markdown" in child.cmdline())
         assert "SOME_API_KEY" not in wait_until(child.environ)
         server.kill()
     with contextlib.suppress(psutil.NoSuchProcess):

@@ -19,7 +19,7 @@ from carrel.settings.settings import Settings
 from carrel.settings.store_settings import read_store
 from carrel.system.background import run_blocking
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 FILES = 12
 

@@ -11,7 +11,7 @@ from tests.waiting import until
 
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import OutboundServices
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.remote import Confirmation
 from carrel.model.types import Query
 from carrel.policy.permissions import PermissionFile

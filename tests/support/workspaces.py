@@ -12,7 +12,7 @@ from tests.shop import SHOP, write_files
 from tests.support.remote_models import Person
 
 from carrel.composition.composition import Composition
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.types import Query
 from carrel.service import queries
 from carrel.service.workspace import Workspace

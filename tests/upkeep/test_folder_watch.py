@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from tests.waiting import until
 
-from carrel.index.state import FolderSettings, StateCell, WorkspaceState
+from carrel.index.workspace_state import FolderSettings, StateCell, WorkspaceState
 from carrel.settings.settings import Settings
 from carrel.upkeep.folder_watch import FolderWatch, WatchEvents
 

@@ -14,7 +14,7 @@ from tests.waiting import until
 
 from carrel.composition.composition import Composition
 from carrel.index import model_index
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.outbound import Destination
 from carrel.model.types import Query
 from carrel.providers.keys import StandardKeys
@@ -22,7 +22,7 @@ from carrel.service import queries
 from carrel.settings.model_settings import Models, ModelSettings
 from carrel.settings.settings import Settings
 from carrel.upkeep import model_switch
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 
 async def test_the_bundled_model_answers_until_the_others_index_is_whole(person: Person, service: EmbeddingService) -> None:

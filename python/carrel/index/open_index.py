@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
-from carrel.index.index_state import STATE_FILE, forget
+from carrel.index.state_file import STATE_FILE, forget
 from carrel.index.unfinished import FINISH, unfinished_text
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from carrel.index.open_index import USE_MODEL
-from carrel.index.state import State, WorkspaceState
+from carrel.index.workspace_state import State, WorkspaceState
 
 if TYPE_CHECKING:
     from carrel.index.open_index import OpenIndex

@@ -39,7 +39,7 @@ from carrel.search.retriever import read
 from carrel.selftest import stand_in_service as selftest_service
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.extensions.stores.qdrant import QdrantStore

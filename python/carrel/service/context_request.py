@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from carrel.index.state import State
+from carrel.index.workspace_state import State
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError
 from carrel.model.types import Budget, ContextPack, Filters, Format, Lines, Trigger

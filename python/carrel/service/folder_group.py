@@ -16,7 +16,7 @@ from carrel.service.missing_folder import MissingFolder
 if TYPE_CHECKING:
     from carrel.assist.assisted_retrieval import Assistants
     from carrel.index.open_index import OpenIndex
-    from carrel.index.state import State
+    from carrel.index.workspace_state import State
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Planning
 

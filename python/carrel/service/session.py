@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.index.state import FolderSettings
+from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.policy.broad_folders import BroadFolder, refusal
 from carrel.service.context_request import RecentContexts
@@ -22,7 +22,7 @@ from carrel.system.jobs import Jobs
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
-    from carrel.upkeep.indexing import IndexRunner
+    from carrel.upkeep.index_jobs import IndexRunner
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.index.state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.index.status import Status, read_details
+from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.model.errors import CarrelError, NotReady, StoreError
 from carrel.policy import access
 from carrel.service.context_request import RecentContexts
@@ -25,7 +25,7 @@ from carrel.settings.settings_files import WORKSPACE_FILE
 from carrel.system.jobs import IndexQueue, Job, Jobs
 from carrel.upkeep.buffers import Buffers
 from carrel.upkeep.folder_watch import FolderWatch, WatchEvents
-from carrel.upkeep.indexing import IndexingEvents, IndexRunner, IndexService, check_root, write_state
+from carrel.upkeep.index_jobs import IndexingEvents, IndexRunner, IndexService, check_root, write_state
 from carrel.upkeep.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
 from carrel.upkeep.model_switch import ModelSwitch, SwitchEvents
 

@@ -11,7 +11,7 @@ from carrel.model.types import Query
 from carrel.service import queries
 
 if TYPE_CHECKING:
-    from carrel.agent.search_form import KnowledgeArguments
+    from carrel.agent.knowledge_form import KnowledgeArguments
     from carrel.agent.search_tool import SearchArguments, SearchPage
     from carrel.agent.tools.catalogue_tools import ExecuteArguments, FindToolsArguments
     from carrel.agent.tools.scope import Refusal, Scope
@@ -53,7 +53,7 @@ def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callab
 
 def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[KnowledgeArguments], Awaitable[Sequence[Hit]]]:
     """Return the search of `search_knowledge_base`."""
-    from carrel.model.kinds import LANGUAGES
+    from carrel.model.document_kinds import LANGUAGES
     from carrel.model.types import Filters
 
     async def search(asked: KnowledgeArguments) -> Sequence[Hit]:

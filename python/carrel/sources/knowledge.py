@@ -24,12 +24,12 @@ from carrel.model.errors import CarrelError
 from carrel.settings.source_settings import Sources, SourceSettings, folder_of
 from carrel.sources.remote_source import RemoteSource, remote_source
 from carrel.sources.served_source import Gate, IndexedFolder, MirrorRunner, Part, ServedSource, TextMirror
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
     from carrel.settings.settings import Settings
-    from carrel.sources.documents.conversion import Convert
+    from carrel.sources.documents.converter_process import Convert
 
 _CONVERTED_BYTES = 20_000_000
 """Of a mirrored text, which `convert.LONGEST_TEXT` bounds in characters."""
@@ -88,8 +88,8 @@ class KnowledgeBase:
     def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> Source:
         if source.kind == "repository":
             return remote_source(name, source, folder, self._composition, self._settings)
-        from carrel.model.kinds import ONLY_DOCUMENTS
-        from carrel.sources.documents.conversion import Converter
+        from carrel.model.document_kinds import ONLY_DOCUMENTS
+        from carrel.sources.documents.converter_process import Converter
         from carrel.sources.documents.git_mirror import GitMirror
         from carrel.sources.documents.mirror import Mirror
 

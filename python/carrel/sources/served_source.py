@@ -16,7 +16,7 @@ from carrel.model.errors import NotReady
 from carrel.settings.source_settings import SourceSettings
 from carrel.sources.source_state import SourceReport
 from carrel.system.jobs import Job, Work
-from carrel.upkeep.indexing import IndexRunner, check_root
+from carrel.upkeep.index_jobs import IndexRunner, check_root
 
 if TYPE_CHECKING:
     from carrel.index.indexer import IndexReport, RunNative

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from carrel.index.state import State
+from carrel.index.workspace_state import State
 
 
 @dataclass(frozen=True, slots=True)

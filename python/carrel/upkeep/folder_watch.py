@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.index.state import StateCell
+from carrel.index.workspace_state import StateCell
 from carrel.system.filesystem import is_network
 
 if TYPE_CHECKING:

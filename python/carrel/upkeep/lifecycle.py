@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from carrel.index.state import StateCell
+from carrel.index.workspace_state import StateCell
 from carrel.model.errors import CarrelError, NotReady, NotWriter, StoreError
 
 if TYPE_CHECKING:

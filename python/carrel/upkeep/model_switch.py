@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from carrel.index.state import Progress, StateCell
+from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput, ProviderError, TextRefused
 from carrel.model.outbound import Destination
 from carrel.model.remote import Confirmation, KeepsVectors, RemoteEmbedder
 from carrel.system.jobs import Job, Jobs, Work
-from carrel.upkeep.indexing import IndexRunner, traffic_note
+from carrel.upkeep.index_jobs import IndexRunner, traffic_note
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition

@@ -27,7 +27,7 @@ from carrel.settings.source_settings import SourceSettings
 from carrel.sources.publishing import Publication, PublishReport, checkout_of
 from carrel.sources.remote_source import RemoteSource
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 LOGIN = "where is a login checked against the user table"
 AWS = "AKIA" + "Z7QX4M2P6LK3VT5B"

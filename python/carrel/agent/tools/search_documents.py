@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from carrel.agent import search_form
-from carrel.agent.search_form import KnowledgeArguments
+from carrel.agent import knowledge_form
+from carrel.agent.knowledge_form import KnowledgeArguments
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
 from carrel.model.ports import Tokenizer, ToolResult
 from carrel.model.structs import decode_call, schema
 from carrel.model.types import ContextItem, Hit
 
-SPEC = ToolSpec(search_form.NAME, search_form.DESCRIPTION, schema(KnowledgeArguments))
+SPEC = ToolSpec(knowledge_form.NAME, knowledge_form.DESCRIPTION, schema(KnowledgeArguments))
 _TOKENS = 3_000
 _TOO_LONG = "There are passages, but none is short enough to be shown: search for a part of them."
 
@@ -42,12 +42,12 @@ class SearchDocuments:
             return ToolResult(f"Not run: {error.field}: {error.sentence}", is_error=True)
         shown: list[Hit] = []
         for hit in hits:
-            if self._tokenizer.count(search_form.text_of_hits([*shown, hit])) <= max_tokens:
+            if self._tokenizer.count(knowledge_form.text_of_hits([*shown, hit])) <= max_tokens:
                 shown.append(hit)
         if hits and not shown:
             return ToolResult(_TOO_LONG)
         places = "\n".join(f"{hit.chunk.path}:{hit.chunk.span.start_line}-{hit.chunk.span.end_line}" for hit in shown)
         note = f"(Left out to make room; search again to see it.)\n{places}" if shown else ""
         return ToolResult(
-            search_form.text_of_hits(shown), note=note, given=tuple(ContextItem(hit, hit.chunk.text) for hit in shown)
+            knowledge_form.text_of_hits(shown), note=note, given=tuple(ContextItem(hit, hit.chunk.text) for hit in shown)
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrel.agent import search_form
+from carrel.agent import knowledge_form
 from carrel.agent.citations import cited
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
@@ -210,11 +210,11 @@ class Interceptor:
         return f"({problem})\n\n{text}" if problem else text
 
     def _documents(self, query: str, limit: int) -> str:
-        params = {"query": query, "limit": limit, "filters": {"languages": search_form.LANGUAGES}}
+        params = {"query": query, "limit": limit, "filters": {"languages": knowledge_form.LANGUAGES}}
         found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
         hits = found["hits"] if is_enough(found["confidence"]) else []
-        told = ((hit, search_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
-        text = search_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
+        told = ((hit, knowledge_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
+        text = knowledge_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
         problem = found["plan"].get("problem") if hits or found.get("missingFolders") else None
         return f"({problem})\n\n{text}" if problem else text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from carrel.agent import search_form
+from carrel.agent import knowledge_form
 
 SEARCH = "carrel_search"
 KNOWLEDGE = "carrel_knowledge_base"
@@ -26,7 +26,7 @@ _DESCRIPTIONS = {
         "something is or how it works. A text search is better where every occurrence of an exact text counts, and for "
         "regular expressions."
     ),
-    KNOWLEDGE: search_form.DESCRIPTION,
+    KNOWLEDGE: knowledge_form.DESCRIPTION,
 }
 
 

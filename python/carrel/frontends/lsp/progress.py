@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from carrel.frontends.lsp.rpc import CarrelProtocol
-    from carrel.index.state import Progress
+    from carrel.index.workspace_state import Progress
     from carrel.service.workspace import Workspace
 
 INTERVAL = 0.1

@@ -27,7 +27,7 @@ from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client_model import Client, announces
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
-from carrel.frontends.lsp.documents import Documents
+from carrel.frontends.lsp.editor_documents import Documents
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.frontends.lsp.user_messages import UserMessages
@@ -40,7 +40,7 @@ from carrel.service.workspace import WorkspaceEvents
 from carrel.system import leftovers
 
 if TYPE_CHECKING:
-    from carrel.index.state import Progress
+    from carrel.index.workspace_state import Progress
     from carrel.model.outbound import Destination
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Problem, Settings

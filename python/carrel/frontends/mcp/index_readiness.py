@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from carrel.index.state import Progress
+from carrel.index.workspace_state import Progress
 
 if TYPE_CHECKING:
     from carrel.service.workspace import Workspace

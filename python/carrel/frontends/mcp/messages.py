@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.agent import search_form, search_tool
+from carrel.agent import knowledge_form, search_tool
 from carrel.agent.search_tool import Name, Names, Question
 from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, State, Wire
@@ -60,7 +60,7 @@ class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     folder: SearchedFolder = ""
 
 
-class KnowledgeArguments(search_form.KnowledgeArguments, kw_only=True, frozen=True):
+class KnowledgeArguments(knowledge_form.KnowledgeArguments, kw_only=True, frozen=True):
     """`search_knowledge_base`."""
 
     folder: SearchedFolder = ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
-from carrel.agent import search_form, search_tool
+from carrel.agent import knowledge_form, search_tool
 from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
@@ -81,9 +81,9 @@ class Tools:
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
-        filters = Filters(path_globs=asked.path_glob, languages=search_form.LANGUAGES, max_age_days=asked.max_age_days)
+        filters = Filters(path_globs=asked.path_glob, languages=knowledge_form.LANGUAGES, max_age_days=asked.max_age_days)
         query = Query(asked.query, asked.limit, checked_filters(filters, _NAMES))
-        return await self._search(asked.folder, query, search_form.text_of_hits, report)
+        return await self._search(asked.folder, query, knowledge_form.text_of_hits, report)
 
     async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
@@ -230,9 +230,9 @@ TOOLS = {
             Tools.search_code,
         ),
         Tool(
-            search_form.NAME,
+            knowledge_form.NAME,
             "Search the documents",
-            search_form.DESCRIPTION,
+            knowledge_form.DESCRIPTION,
             messages.KnowledgeArguments,
             messages.HitsResult,
             Tools.search_knowledge_base,

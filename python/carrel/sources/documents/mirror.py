@@ -19,13 +19,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from carrel.model.document_kinds import suffix_to_convert
 from carrel.model.errors import StoreError
-from carrel.model.kinds import suffix_to_convert
 from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
-from carrel.sources.documents.conversion import Convert
+from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.freshness import front_matter
 from carrel.sources.documents.open_below import read_below
 from carrel.system.atomic_file import replace_file

@@ -23,7 +23,7 @@ from carrel.model.remote import Confirm, refuse
 from carrel.settings.settings import Settings
 from carrel.system.background import run_blocking
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 from carrel.upkeep.model_switch import fill_blocking, why_not_used
 
 if TYPE_CHECKING:

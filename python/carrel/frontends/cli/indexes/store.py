@@ -20,7 +20,7 @@ from carrel.settings.settings_writer import set_store
 from carrel.settings.store_settings import fields_of, read_store
 from carrel.system.background import run_blocking
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.composition.stores import VectorReplica

@@ -15,7 +15,7 @@ from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.index.open_index import OpenIndex
-from carrel.index.state import Progress
+from carrel.index.workspace_state import Progress
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError, InvalidInput, SettingsError, StoreError
 from carrel.model.remote import Confirm, refuse
@@ -27,7 +27,7 @@ from carrel.service.workspace import Workspace, WorkspaceEvents
 from carrel.settings.settings import Problem, Settings
 from carrel.settings.settings_files import settings_of
 from carrel.system.jobs import Work
-from carrel.upkeep.indexing import IndexRunner
+from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output

@@ -17,7 +17,7 @@ from typing import Protocol
 from carrel.model.errors import StoreError
 from carrel.model.installation import how_to_install
 from carrel.model.structs import whole_characters
-from carrel.sources.documents.convert import MOST_OUTPUT
+from carrel.sources.documents.to_markdown import MOST_OUTPUT
 from carrel.system.child_environment import child_environment
 
 SECONDS = 60.0
@@ -54,7 +54,7 @@ async def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[s
         flags = subprocess.CREATE_NO_WINDOW
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "carrel.sources.documents.convert", kind, str(seconds)),
+            *(sys.executable, "-P", "-m", "carrel.sources.documents.to_markdown", kind, str(seconds)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

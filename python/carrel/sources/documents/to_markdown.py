@@ -1,7 +1,7 @@
 """Turn PDF, Word and HTML documents into Markdown, by libraries of the extra `documents`.
 
-`python -m carrel.sources.documents.convert KIND SECONDS` reads one document on standard input (a line with its length, then its
-bytes) and writes JSON: such files come from anywhere, and their parsers may hang or eat memory, so each one is converted in a
+`python -m carrel.sources.documents.to_markdown KIND SECONDS` reads one document on standard input (a line with its length, then
+its bytes) and writes JSON: such files come from anywhere, and their parsers may hang or eat memory, so each one is converted in a
 process that limits itself and ends when its input does.
 """
 

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from carrel.index.index_state import STATE_FILE, export
-from carrel.index.state import Progress, StateCell
+from carrel.index.state_file import STATE_FILE, export
+from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, StoreError
 from carrel.model.outbound import collect
 from carrel.system.background import directly, run_at_once

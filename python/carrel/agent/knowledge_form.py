@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from carrel.agent.search_tool import Names, Question
 from carrel.model.bounds import Days
-from carrel.model.kinds import LANGUAGES
+from carrel.model.document_kinds import LANGUAGES
 from carrel.model.types import Hit
 from carrel.pack.appearance import escape, one_line, spelled
 
