@@ -111,7 +111,7 @@ class RealServerTest {
         var asked = memory.afterEarlier(server.question("and who calls it?"));
         assertEquals(List.of(new HistoryTurn("user", "how does `Database` pool its connections?")), asked.history());
         var pack = memory.context(asked).join();
-        assertEquals("and who calls it? Database", pack.rewritten());
+        assertEquals("and who calls `Database`?", pack.rewritten());
         assertEquals(asked.history(), asked.without(new Place("file:///a.py", "a.py", 1, 2)).history());
     }
 

@@ -152,11 +152,11 @@ class ReceiptPanelTest {
         var notes = Files.createDirectory(home.resolve("notes"));
         Files.writeString(notes.resolve("restart.md"), "# Restart of the shop\n\nTake the host off the load balancer, then restart.\n");
         var settings = Files.createDirectories(home.resolve("carrel")).resolve("settings.toml");
-        Files.writeString(settings, "[sources.ops]\nfolder = '%s'\n".formatted(notes));
+        Files.writeString(settings, "[sources.ops]\nfolder = '%s'\n[sources.past]\nkind = 'git'\n".formatted(notes));
         open();
         select(row -> row.startsWith("searched: "));
         unfold();
-        screen.shows(this::rows, now -> now.contains("ops: not searched, nothing in the question speaks for it"));
+        screen.shows(this::rows, now -> now.contains("past: not searched, nothing in the question speaks for it"));
         memory.context(server.question("restart the shop according to protocol")).join();
         screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.startsWith("searched: ops")));
     }
