@@ -229,6 +229,8 @@ def main() -> None:
     if arguments.serve:
         serve(arguments.serve, arguments.bench, arguments.repo)
         return
+    if absent := [str(python) for python in arguments.pythons if not python.is_file()]:
+        parser.error(f"there is no Python at {', '.join(absent)}")
     if len(arguments.pythons) != 2:
         parser.error("give two Pythons: that of the old build's environment, and that of the new one's")
     found = report(arguments.pythons, arguments.bench, arguments.repo)

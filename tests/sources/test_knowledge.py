@@ -175,6 +175,13 @@ async def test_a_source_that_fails_costs_its_help_only(
     assert "The source ops can't answer yet: The disk is gone" in (answer.diagnostics.problem or "")
 
 
+async def test_a_folder_that_is_gone_is_named_and_the_workspace_answers(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "ops").rename(tmp_path / "elsewhere")
+    answer = await queries.search(workspace, Query(CODE, 5), 30_000)
+    assert answer.hits
+    assert "ops is not there" in (answer.diagnostics.problem or "")
+
+
 async def test_agents_search_the_documents_with_a_tool(workspace: Workspace) -> None:
     await found(workspace, PHOENIX)
     tokenizer = ExactTokenizer()

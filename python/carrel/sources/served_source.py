@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from carrel.model.errors import NotReady
+from carrel.model.errors import CarrelError, NotReady
 from carrel.settings.source_settings import SourceSettings
 from carrel.sources.source_state import SourceReport
 from carrel.system.jobs import Job, Work
@@ -185,6 +185,8 @@ class ServedSource:
         own: SnapshotView | None = None,  # noqa: ARG002 - as every source
     ) -> list[Hit]:
         """Return its passages for a question, best first. Raises `CarrelError` where none of its indexes can answer."""
+        if self.settings.kind != "mcp" and not self.folder.is_dir():
+            raise CarrelError(f"{self.folder} is not there", f"Bring it back, or `carrel sources remove {self.id}`.")
         found = await asyncio.gather(
             *(self._search(part, query, explicit=explicit, wait_ms=wait_ms) for part in self.parts), return_exceptions=True
         )
