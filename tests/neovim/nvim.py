@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import psutil  # type: ignore[import-untyped]
+from tests.waiting import wait_until
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 
@@ -86,14 +87,24 @@ class Neovim:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 20
-        while not self._socket.exists():
-            assert self.process.poll() is None, "nvim ended at once"
-            assert time.monotonic() < until, "nvim did not listen"
-            time.sleep(0.02)
         self._connection = socket.socket(socket.AF_UNIX)  # a program per call would take most of the tests' time
         self._connection.settimeout(30)
-        self._connection.connect(str(self._socket))
+        try:
+            wait_until(self._is_connected)
+        except BaseException:
+            self._connection.close()
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _is_connected(self) -> bool:
+        """Tell whether it listens now: the socket is there a moment before it does."""
+        assert self.process.poll() is None, "nvim ended at once"
+        try:
+            self._connection.connect(str(self._socket))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
 
     def lua(self, code: str, *args: Any) -> Any:
         """Run a Lua function body; `args` is the list of arguments. Gives what it returns."""
