@@ -206,17 +206,22 @@ async def _open_usearch(folder: Path, dim: int) -> _Opened:
     return _Opened(store, end)
 
 
+def _permission(place: StorePlace, outbound: Outbound) -> Callable[[], None]:
+    """Return what raises `NotAllowed` once the person allows the place of a store no more."""
+
+    def permit() -> None:
+        if place.destination is not None:
+            outbound.permissions.check(place.destination)
+
+    return permit
+
+
 async def _open_plugin(
     settings: StoreSettings, place: StorePlace, folder: Path, name: str, dim: int, outbound: Outbound
 ) -> _Opened:
     from carrel.extensions.stores.plugin import open_plugin
 
-    destination = place.destination
-
-    def permit() -> None:
-        if destination is not None:
-            outbound.permissions.check(destination)
-
+    permit = _permission(place, outbound)
     permit()
     key = outbound.keys.find(settings.kind, settings.key) if settings.key else None
     if settings.key not in ("", "none") and key is None:
@@ -236,12 +241,7 @@ async def _open_plugin(
 async def _open_lancedb(place: StorePlace, table: str, dim: int, outbound: Outbound) -> _Opened:
     from carrel.extensions.stores.lance import LanceStore
 
-    destination = place.destination
-
-    def permit() -> None:
-        if destination is not None:
-            outbound.permissions.check(destination)
-
+    permit = _permission(place, outbound)
     store = LanceStore(place.name, table, dim, leaves_machine=place.leaves_machine, permit=permit)
     await store.open()
 
@@ -258,9 +258,7 @@ async def _open_qdrant_url(settings: StoreSettings, place: StorePlace, name: str
     if destination is None:
         raise StoreError("This Qdrant has no URL")
 
-    def permit() -> None:
-        outbound.permissions.check(destination)
-
+    permit = _permission(place, outbound)
     permit()
     key = outbound.keys.find("qdrant", settings.key)
     client = connect(settings.url, key.reveal() if key else None, _QDRANT_SECONDS, "" if destination.local else outbound.proxy)

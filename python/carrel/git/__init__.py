@@ -1,1 +1,1 @@
-"""What git tells of a folder, read so that nothing of the repository is executed."""
+"""Answers of git about a folder, read so that nothing of the repository is executed."""

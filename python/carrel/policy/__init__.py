@@ -1,1 +1,1 @@
-"""Who may do what, what may leave the machine, and the record of both."""
+"""Rights of callers, permissions for what leaves the machine, and the record of both."""

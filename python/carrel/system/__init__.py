@@ -1,1 +1,1 @@
-"""What Carrel asks of the operating system: locks, atomic files, processes, threads, temporary folders."""
+"""Services of the operating system: locks, atomic files, processes, threads, temporary folders."""

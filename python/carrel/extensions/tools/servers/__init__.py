@@ -1,1 +1,1 @@
-"""Where tools are: MCP servers, HTTP services with an OpenAPI document, files."""
+"""Connections to tools: MCP servers, HTTP services with an OpenAPI document, files."""

@@ -1,1 +1,1 @@
-"""What can be typed."""
+"""Arguments of every command."""

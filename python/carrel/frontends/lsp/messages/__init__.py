@@ -1,1 +1,1 @@
-"""What travels in `carrel/*` requests, and which method takes and gives what."""
+"""Messages of the `carrel/*` requests, and the table of which method takes and gives what."""
