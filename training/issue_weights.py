@@ -39,6 +39,7 @@ from carrel.question.prepare import prepare_blocking
 from carrel.search.candidates import Stopwatch
 from carrel.search.issue_chunks import BEST_CHUNK_BONUS, FITTED, ChunkSignals
 from carrel.search.localize import localize
+from carrel.search.order import Place
 from training.places import WORK
 
 KEPT = WORK / "issues"
@@ -77,14 +78,20 @@ def record(clones: Path, cases: Sequence[Case], folder: Path) -> None:
         prepared = prepare_blocking(Query(case.text, limit=HITS), embedder)
         answer = localize(view, prepared.issue, prepared, CancelToken(), Stopwatch()) if prepared.issue else None
         # those that write a message come first whatever else is known of them
-        chunks = [found for found in answer.chunks if found.signals] if answer else []
+        chunks = [place for place in answer.order.places if "writes_message" not in dict(place.steps)] if answer else []
         store.close()
         np.savez_compressed(
             kept_at(folder, case),
-            signals=np.array([found.signals for found in chunks], np.float32).reshape(-1, len(ChunkSignals._fields)),
-            paths=[found.path for found in chunks],
-            lines=[(found.chunk.start_line, found.chunk.end_line) for found in chunks],
+            signals=np.array([_signals(place) for place in chunks], np.float32).reshape(-1, len(ChunkSignals._fields)),
+            paths=[place.candidate.path for place in chunks],
+            lines=[(place.candidate.start_line, place.candidate.end_line) for place in chunks],
         )
+
+
+def _signals(place: Place) -> list[float]:
+    """Return what is known of a chunk, from what each signal added to its score."""
+    steps = dict(place.steps)
+    return [steps[name] / weight for name, weight in zip(FITTED._fields, FITTED, strict=True)]
 
 
 def kept_at(folder: Path, case: Case) -> Path:

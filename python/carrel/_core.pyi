@@ -311,6 +311,9 @@ class Candidate:
     def score(self) -> float:
         """Higher is better; only comparable within a question."""
     @property
+    def own_score(self) -> float:
+        """What the evidence for it amounts to, whatever else is in the list."""
+    @property
     def boosts(self) -> list[tuple[str, float]]:
         """All that rules added or multiplied by, to four places."""
 
@@ -662,11 +665,10 @@ def rank(
 def score(candidates: Sequence[Candidate], context: RankingContext, editor: EditorContext) -> list[Candidate]:
     """The candidates, each scored by itself, in their order."""
 
-def contributions(candidate: Candidate, in_order: float, shown: float, *, reranked: bool = ...) -> list[tuple[str, float]]:
-    """Rules with their signed shares of `shown`, a score from 0 to 1: in hundredths, adding up to it, the largest first.
+def contributions(candidate: Candidate, relevance: float) -> list[tuple[str, float]]:
+    """Rules with their signed shares of a relevance from 0 to 1: in hundredths, adding up to it, the largest first.
 
-    `in_order` is the candidate's score in the final order. It all goes to `reranker` where one judged the candidate, and to `combined`
-    where that score was made from those of several searches.
+    It all goes to `combined` where the evidence adds up to nothing.
     """
 
 def ranking_weights() -> dict[str, float]:

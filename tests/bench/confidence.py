@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
+import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,17 +27,20 @@ from tests.bench.needles import drawn, questions, readable
 from tests.bench.quality import Bench, Task
 
 from carrel.index.indexer import run_index_blocking
-from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.native import CancelToken, Candidate, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Query
 from carrel.providers.local import bundled
-from carrel.question import confidence
+from carrel.question import query_words
 from carrel.question.prepare import prepare_blocking
+from carrel.search import certainty
 from carrel.search.retriever import find
 
 TEXTS = Path(__file__).parent / "nothing_here.json"
-TAKEN_OUT, OTHERS, NEEDLES, FOREIGN_NEEDLES = 8, 10, 8, 4
+TAKEN_OUT, OTHERS, NEEDLES, FOREIGN_NEEDLES, WORDS = 8, 10, 8, 4, 25
 """Of each repository."""
-WITHOUT = ("taken out", "other project", "foreign needle", "small talk", "noise")
+OFTEN, HITS = 10, 10
+"""A word that is asked for stands at least so often; of so many hits the relevance is fitted."""
+WITHOUT = ("taken out", "other project", "foreign needle", "small talk", "noise", "trivia")
 KINDS = {
     "json": ["aeson", "circe", "jackson-databind", "newtonsoft-json", "nlohmann-json", "serde", "messagepack-csharp", "pydantic"],
     "http": ["curl", "httpx", "requests", "alamofire"],
@@ -59,6 +63,17 @@ class Sample:
     answerable: bool
     found: float
     features: tuple[float, ...]
+    ordered: tuple[Candidate, ...] = ()
+    is_symbol: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A hit of a labelled question: what it scores by itself, its relevance, and whether it is in a file that answers."""
+
+    score: float
+    relevance: float
+    is_right: bool
 
 
 class Samples:
@@ -77,6 +92,20 @@ class Samples:
         for number, repo in enumerate(self.repos):
             yield from self._of(repo, number, rng)
 
+    def hits(self, samples: Sequence[Sample], *, symbols: bool | None) -> list[Judged]:
+        """Return the first hits of the labelled questions, judged by their labels; those of symbols, of the others, or of all."""
+        targets = {(task["repo"], task["query"]): task["targets"] for task in self._tasks}
+        matches, floor = self._bench.scorer.path_matches, self._bench.embedder.spec.floor
+        found: list[Judged] = []
+        for sample in samples:
+            if sample.kind != "labelled" or symbols not in (None, sample.is_symbol):
+                continue
+            question = query_words.read(sample.text)
+            for one in sample.ordered:
+                is_right = any(matches(one.path, target[0]) for target in targets[sample.repo, sample.text])
+                found.append(Judged(one.own_score, certainty.relevance(one, question, floor), is_right))
+        return found
+
     def _of(self, repo: str, number: int, rng: random.Random) -> Iterator[Sample]:
         tasks = [task for task in self._tasks if task["repo"] == repo]
         view = self._bench.view(tasks[0]["repo_dir"])
@@ -89,8 +118,15 @@ class Samples:
         others = [t for t in self._tasks if _kind(t["repo"]) != _kind(repo) and t["language"] != language]
         for task in rng.sample(others, OTHERS):
             yield self._ask(view, "other project", repo, task["query"], answerable=False)
+        yield from self._words(view, repo)
         yield from self._needles(view, repo)
         yield from self._taken_out(view, repo, tasks, rng)
+
+    def _words(self, view: Snapshot, repo: str) -> Iterator[Sample]:
+        counts = Counter(word.lower() for text in readable(view).values() for word in re.findall(r"[A-Za-z]{4,}", text))
+        often = sorted(word for word, count in counts.items() if count >= OFTEN)
+        for word in random.Random(3).sample(often, min(WORDS, len(often))):  # noqa: S311 - repeatable, no secret
+            yield self._ask(view, "word", repo, word, answerable=True)
 
     def _needles(self, view: Snapshot, repo: str) -> Iterator[Sample]:
         texts = readable(view)
@@ -139,10 +175,11 @@ class Samples:
     def _ask(self, view: Snapshot, kind: str, repo: str, text: str, *, answerable: bool) -> Sample:
         ranking = find(view, prepare_blocking(Query(text, limit=10), self._bench.embedder), CancelToken())
         began = time.perf_counter()
-        order, question = ranking.order, ranking.context.question
-        found = confidence.confidence(order.ranked, order.relevances, question)
+        ordered, question, floor = ranking.order.ranked, ranking.context.question, self._bench.embedder.spec.floor
+        found = certainty.confidence(ordered, question, floor)
         self.milliseconds.append(1000 * (time.perf_counter() - began))
-        return Sample(kind, repo, text, answerable, found, confidence.features(order.ranked, order.relevances, question))
+        features = certainty.features(ordered, question, floor) if ordered else (1.0, -10.0, 0.0, 0.0)
+        return Sample(kind, repo, text, answerable, found, features, tuple(ordered[:HITS]), question.is_symbol)
 
 
 def _kind(repo: str) -> str:
@@ -157,27 +194,47 @@ def area(without: Sequence[float], with_answer: Sequence[float]) -> float:
     return float((ranks[len(without) :].sum() - many * (many + 1) / 2) / (many * len(without)))
 
 
+def fitted_relevance(hits: Sequence[Judged]) -> tuple[float, ...]:
+    """Fit bias and weight of the own score of hits."""
+    data = np.array([[1.0, hit.score] for hit in hits])
+    return _newton(data, np.array([float(hit.is_right) for hit in hits]), np.ones(len(hits)))
+
+
+def calibration(hits: Sequence[Judged]) -> None:
+    """Print how many hits of a relevance are in a file that answers."""
+    print("\n| relevance, kept aside | hits | mean | in a file that answers |\n|" + " --- |" * 4)
+    for low in range(10):
+        if inside := [hit for hit in hits if min(int(hit.relevance * 10), 9) == low]:
+            mean = statistics.fmean(hit.relevance for hit in inside)
+            right = statistics.fmean(hit.is_right for hit in inside)
+            print(f"| {low / 10:.1f} to {low / 10 + 0.1:.1f} | {len(inside)} | {mean:.2f} | {right:.2f} |")
+
+
 def weights_of(samples: Sequence[Sample]) -> list[float]:
     """Return what each sample weighs: kinds without an answer the same, both classes the same."""
-    answerable = sum(sample.answerable for sample in samples)
-    counts = {kind: sum(sample.kind == kind for sample in samples) for kind in WITHOUT}
-    return [1 / answerable if s.answerable else 1 / (len(WITHOUT) * counts[s.kind]) for s in samples]
+    kinds = Counter((sample.answerable, sample.kind) for sample in samples)
+    sides = Counter(answerable for answerable, _ in kinds)
+    return [1 / (sides[s.answerable] * kinds[s.answerable, s.kind]) for s in samples]
 
 
-def fitted(samples: Sequence[Sample]) -> list[float]:
-    """Fit bias and weights of the logistic model."""
-    data = np.array([[1.0, *sample.features] for sample in samples])
-    wanted = np.array([float(sample.answerable) for sample in samples])
+def fitted(samples: Sequence[Sample]) -> tuple[float, ...]:
+    """Fit the confidence. What lost only the files that answer still holds evidence, and would teach it to doubt all evidence."""
+    samples = [sample for sample in samples if sample.kind != "taken out"]
     weights = np.array(weights_of(samples))
     weights *= len(samples) / weights.sum()
-    penalty = np.diag([0.0, *[1.0] * len(confidence.FEATURES)])
+    data = np.array([sample.features for sample in samples])
+    return _newton(data, np.array([float(sample.answerable) for sample in samples]), weights)
+
+
+def _newton(data: np.ndarray, wanted: np.ndarray, weights: np.ndarray) -> tuple[float, ...]:
+    penalty = np.diag([0.0, *[1.0] * (data.shape[1] - 1)])
     chosen = np.zeros(data.shape[1])
     for _ in range(50):
         likely = 1 / (1 + np.exp(-data @ chosen))
         slope = data.T @ (weights * (likely - wanted)) + penalty @ chosen
         curvature = (data * (weights * likely * (1 - likely))[:, None]).T @ data + penalty
         chosen -= np.linalg.solve(curvature, slope)
-    return [round(float(value), 2) for value in chosen]
+    return tuple(round(float(value), 2) for value in chosen)
 
 
 def tables(samples: Sequence[Sample], aside: set[str]) -> None:
@@ -191,13 +248,13 @@ def tables(samples: Sequence[Sample], aside: set[str]) -> None:
             kinds = [kind] if kind else WITHOUT
             cells.append(statistics.fmean(area([s.found for s in chosen if s.kind == one], positive) for one in kinds))
         of_kind = [s for s in samples if not s.answerable and (not kind or s.kind == kind)]
-        under = sum(s.found < confidence.FLOOR for s in of_kind) / len(of_kind)
+        under = sum(s.found < certainty.FLOOR for s in of_kind) / len(of_kind)
         mean = statistics.fmean(s.found for s in of_kind)
         print(f"| {kind or 'mean of the kinds'} | {len(of_kind)} | {cells[0]:.3f} | {cells[1]:.3f} | {under:.0%} | {mean:.2f} |")
     print("\n| with an answer | n | under the floor | mean |\n|" + " --- |" * 4)
     for kind in sorted({s.kind for s in samples if s.answerable}):
         of_kind = [s for s in samples if s.kind == kind]
-        lost = sum(s.found < confidence.FLOOR for s in of_kind)
+        lost = sum(s.found < certainty.FLOOR for s in of_kind)
         print(f"| {kind} | {len(of_kind)} | {lost} | {statistics.fmean(s.found for s in of_kind):.2f} |")
     for name, group in groups.items():
         weights = weights_of(group)
@@ -226,12 +283,10 @@ def main() -> None:
     tables(samples, aside)
     print(f"\nmedian cost of the number: {1000 * statistics.median(asking.milliseconds):.0f} microseconds a question")
     if arguments.fit:
-        bias, *weights = fitted([sample for sample in samples if sample.repo not in aside])
-        print(f"\nBIAS = {bias}\nWEIGHTS = ({', '.join(map(str, weights))})")
-        again = [bias + math.fsum(w * f for w, f in zip(weights, s.features, strict=True)) for s in samples]
-        positive = [value for value, s in zip(again, samples, strict=True) if s.answerable and s.repo in aside]
-        negative = [value for value, s in zip(again, samples, strict=True) if not s.answerable and s.repo in aside]
-        print(f"AUC of all questions together, kept aside, without the rule for small talk: {area(negative, positive):.3f}")
+        known = [sample for sample in samples if sample.repo not in aside]
+        print(f"\nOF_QUESTION = {fitted_relevance(asking.hits(known, symbols=False))}")
+        print(f"OF_SYMBOL = {fitted_relevance(asking.hits(known, symbols=True))}\nCONFIDENCE = {fitted(known)}")
+        calibration(asking.hits([sample for sample in samples if sample.repo in aside], symbols=None))
     if arguments.out:
         rows = [[s.kind, s.repo, s.text, s.found, *s.features] for s in samples]
         arguments.out.write_text(json.dumps(rows), encoding="utf-8")

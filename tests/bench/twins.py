@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
 from carrel.question.prepare import prepare_blocking
 from carrel.search import retriever, twins
+from carrel.search.order import Order
 
 CASES = Path(__file__).parent / "twins.json"
 TOKENS = 2_000
@@ -51,8 +52,8 @@ def main() -> None:
     model, index = bundled(), Path(platformdirs.user_cache_dir("carrel-bench-twins"))
     asked: dict[str, Any] = {}
 
-    def unsettled(view: SnapshotView, order: Sequence[Candidate], query: Query) -> twins.Settled:
-        return twins.Settled(tuple(order), {})
+    def unsettled(view: SnapshotView, order: Order, query: Query) -> tuple[Order, Mapping[int, Candidate]]:
+        return order, {}
 
     twins.machine = lambda: (asked.get("machine", "linux"), "amd64")
     if arguments.without:

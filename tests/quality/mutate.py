@@ -42,9 +42,9 @@ ISSUES = ("issues",)
 TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("question.follow_up", "SHARE SHARE_OF_FOLLOW_UP _SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
-    ("search.ranking", "SURE_OF", SURE),
-    ("question.confidence", "BEST TENTH BIAS WEIGHTS", SURE),
+    ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
+    ("search.conversation", "SHARE SHARE_OF_FOLLOW_UP", TURNS),
+    ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
     ("search.localize", "_FILE_SHARE _DEFINES_TITLE_NAME _DEFINES_CODE_NAME _IN_TRACE", ISSUES),

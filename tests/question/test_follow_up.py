@@ -299,7 +299,7 @@ def test_a_follow_up_that_is_not_taken_for_one_still_finds_what_was_spoken_of() 
     alone, found = ask(asked), ask(asked, SAID)
     assert alone.hits[0].chunk.path != "shop/retry_schedule.py"
     assert found.hits[0].chunk.path == "shop/retry_schedule.py"
-    assert found.confidence == alone.confidence, "the conversation says which place is meant, not whether there is one"
+    assert found.confidence > alone.confidence
 
 
 def test_words_that_stand_somewhere_as_they_are_are_found_whatever_was_spoken_of() -> None:
@@ -313,10 +313,10 @@ def test_a_filter_holds_for_what_the_conversation_finds() -> None:
     assert all(hit.chunk.path.startswith("shop/") for hit in found.hits)
 
 
-def test_scores_and_relevances_fall_where_searches_are_joined() -> None:
+def test_scores_fall_where_searches_are_joined() -> None:
     order = ask(Query("how is the money for it taken", 20), SAID).order
-    assert list(order.scores) == sorted(order.scores, reverse=True)
-    assert list(order.relevances) == sorted(order.relevances, reverse=True)
+    scores = [place.score for place in order.places]
+    assert scores == sorted(scores, reverse=True)
     assert len({found.doc for found in order.ranked}) == len(order.ranked)
 
 

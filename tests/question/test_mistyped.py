@@ -29,7 +29,7 @@ def test_a_mistyped_name_is_found_and_told(typed: str, meant: str, path: str) ->
     found = ask(VIEW, typed)
     assert found.diagnostics.rewritten == meant
     assert paths(found)[0] == path
-    assert found.relevant
+    assert found.answer == found.hits
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_what_is_there_or_is_to_be_is_left_as_it_is(typed: str) -> None:
 def test_a_name_that_nothing_is_near_finds_nothing() -> None:
     found = ask(VIEW, "AbstractBeanFactoryLocator")
     assert found.diagnostics.rewritten is None
-    assert found.relevant == ()
+    assert found.answer == ()

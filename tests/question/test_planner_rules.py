@@ -59,7 +59,7 @@ def test_several_things_are_divided(text: str, *, divided: bool) -> None:
     [
         ("server is down", 0.4, True),
         ("how to set up SSL", 0.0, True),
-        ("DB is slow", 0.59, True),
+        ("DB is slow", 0.49, True),
         ("server is down", 0.6, False),
         ("parse_url", 0.0, False),
         ("", 0.0, False),

@@ -124,7 +124,10 @@ def outside(own: Snapshot) -> VectorStore:
 
 
 def told(found: Retrieval) -> tuple[list[str], list[float]]:
-    return [f"{r.path}:{r.start_line}" for r in found.ranked], [*found.order.scores, *(r.dense for r in found.ranked)]
+    return [f"{r.path}:{r.start_line}" for r in found.ranked], [
+        *(place.score for place in found.order.places),
+        *(r.dense for r in found.ranked),
+    ]
 
 
 def prepared_for(query: Query) -> PreparedQuery:

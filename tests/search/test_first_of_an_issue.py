@@ -34,9 +34,9 @@ FAILED = "2026-01-01 12:00:00 ERROR could not pay for all of it\n" * 8
 @pytest.mark.parametrize("pinned", [(), ("tests/test_a.py",), tuple(PATHS[::2]), (*PATHS, "tests/test_a.py")])
 def test_pinned_files_and_writers_come_first_and_scores_never_rise(text: str, pinned: tuple[str, ...]) -> None:
     answer = located(text, pinned)
-    docs = [found.chunk.doc for found in answer.chunks]
+    docs = [place.candidate.doc for place in answer.order.places]
     assert len(docs) == len(set(docs))
-    scores = [found.score for found in answer.chunks]
+    scores = [place.score for place in answer.order.places]
     assert scores == sorted(scores, reverse=True)
     listed = [file.path for file in answer.files]
     assert set(listed[: len(pinned)]) == set(pinned)
@@ -48,9 +48,12 @@ def test_pinned_files_and_writers_come_first_and_scores_never_rise(text: str, pi
 
 def test_a_pinned_file_takes_nothing_from_the_others() -> None:
     alone, pinned = located(ROUNDED), located(ROUNDED, ("tests/test_a.py",))
-    assert pinned.chunks[0].path == "tests/test_a.py"
-    assert pinned.chunks[0].score == alone.chunks[0].score
-    assert pinned.chunks[1].score == alone.chunks[0].score
+    first, *others = pinned.order.places
+    assert first.candidate.path == "tests/test_a.py"
+    assert [name for name, _ in first.steps][-1] == "pinned"
+    relevance = {place.candidate.doc: place.relevance for place in alone.order.places}
+    assert all(place.relevance == relevance[place.candidate.doc] for place in (first, *others))
+    assert others[0].score == alone.order.best
 
 
 def test_a_file_of_which_more_chunks_are_found_comes_before_one_with_the_same_code() -> None:

@@ -183,12 +183,10 @@ def test_a_cancelled_question_raises(view: Snapshot) -> None:
         retrieve(view, prepare_blocking(Query(f"Amounts are rounded to wrong cents\n{NOISE}"), EMBEDDER), token)
 
 
-def test_relevance_falls_with_the_order_and_the_least_score_cuts_by_it(view: Snapshot) -> None:
+def test_the_least_score_cuts_by_relevance(view: Snapshot) -> None:
     text = f"Amounts are rounded to wrong cents\n{NOISE}{TRACE}"
     found = ask(view, text, limit=50)
-    scores = [hit.score for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-    least = scores[len(scores) // 2]
+    least = sorted(hit.score for hit in found.hits)[len(found.hits) // 2]
     kept = ask(view, text, limit=50, filters=Filters(min_score=least))
     assert [hit.chunk.id for hit in kept.hits] == [hit.chunk.id for hit in found.hits if hit.score >= least]
 

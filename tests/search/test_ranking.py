@@ -16,7 +16,8 @@ from carrel.model.errors import InvalidInput
 from carrel.model.native import Candidate, EditorContext, contributions, ranking_weights
 from carrel.question.query_words import read
 from carrel.search import ranking
-from carrel.search.ranking import RankingContext, rank, relevances
+from carrel.search.certainty import relevance
+from carrel.search.ranking import RankingContext, rank
 
 
 def candidate(path: str, *, doc: int = 0, start: int = 1, lines: int = 20, symbol: str = "", **signals: Any) -> Candidate:
@@ -40,7 +41,6 @@ def order(candidates: Sequence[Candidate], question: str = "how is it stored", e
         ({"dense": 0.6}, {}),
         ({"dense_rank": 1, "lexical_rank": 1}, {"dense_rank": 1}),
         ({"dense_rank": 2}, {"dense_rank": 3}),
-        ({"covered": 0.9}, {}),
         ({"file_share": 0.8}, {}),
         ({"file_words": 3000}, {}),
         ({"lines": 40}, {"lines": 2}),
@@ -129,7 +129,7 @@ def test_rules_say_what_they_did() -> None:
     ]
     told = dict(ranked.boosts)
     assert told["path_penalty"] == pytest.approx(0.2)
-    assert told["words"] > told["agreement"] > 0
+    assert told["words"] > 0
     assert "name_match" not in told
     penalty, coherence = told.pop("path_penalty"), told.pop("coherence")
     assert ranked.score == pytest.approx(sum(told.values()) * penalty + coherence, abs=1e-3)
@@ -195,30 +195,46 @@ def test_other_threads_go_on_while_candidates_are_ranked() -> None:
     ),
     st.booleans(),
 )
-def test_what_the_rules_contributed_adds_up_to_the_score_that_is_shown(
-    found: list[tuple[str, float, float, float]], pinned: bool
-) -> None:
+def test_what_the_rules_contributed_adds_up_to_the_relevance(found: list[tuple[str, float, float, float]], pinned: bool) -> None:
     candidates = [
         Candidate(doc, path, 1 + 10 * doc, 9 + 10 * doc, dense=dense, dense_rank=doc + 1, lexical=lexical, defines=defines)
         for doc, (path, lexical, dense, defines) in enumerate(found)
     ]
     editor = EditorContext("src/store.py", frozenset(), frozenset({"a.py"} if pinned else ()))
-    ranked = rank(candidates, RankingContext(read("how is it stored")), editor)
-    scores = [r.score for r in ranked]
-    for r, shown in zip(ranked, relevances(ranked, scores, 0.2), strict=True):
-        told = contributions(r, r.score, shown)
+    context = RankingContext(read("how is it stored"))
+    for r in rank(candidates, context, editor):
+        shown = relevance(r, context.question, 0.2)
+        told = contributions(r, shown)
         assert round(100 * sum(share for _, share in told)) == as_editors_show_it(shown)
         assert all(share for _, share in told)
-        if r.score > 0 and shown > 0.05:
+        if r.own_score > 0 and shown > 0.05:
             assert len(told) > 1
 
 
-def test_a_path_that_is_seldom_meant_takes_from_the_score_and_a_reranker_has_all_of_it() -> None:
-    ranked = rank([candidate("tests/store.py", dense_rank=1)], RankingContext(read("how is it stored")), EditorContext())
-    [test] = ranked
-    assert dict(contributions(test, test.score, 0.5))["path_penalty"] < 0
-    assert contributions(test, 0.9, 0.9) == [("combined", 0.9)]
-    assert contributions(test, 0.9, 0.9, reranked=True) == [("reranker", 0.9)]
+def test_a_path_that_is_seldom_meant_takes_from_the_relevance() -> None:
+    [test] = rank([candidate("tests/store.py")], RankingContext(read("how is it stored")), EditorContext())
+    assert dict(contributions(test, 0.5))["path_penalty"] < 0
+
+
+def test_a_path_takes_nothing_from_what_alone_defines_the_name() -> None:
+    def boosts(*others: Candidate) -> dict[str, float]:
+        defines = candidate("tests/store.py", symbol="store_it", defines=1.0)
+        ranked = rank([defines, *others], RankingContext(read("store_it")), EditorContext())
+        return next(dict(r.boosts) for r in ranked if r.path == defines.path)
+
+    assert "path_penalty" not in boosts(candidate("b.py"))
+    assert "path_penalty" in boosts(candidate("b.py", symbol="store_it", defines=1.0)), "code defines it, too"
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.9)), min_size=1, max_size=6), st.integers(0, 5))
+def test_a_relevance_is_that_of_the_hit_whatever_else_is_there(found: list[tuple[float, float]], more: int) -> None:
+    def relevances(count: int) -> dict[str, float]:
+        candidates = [candidate(f"{n}.py", doc=n, dense=dense, lexical=lexical) for n, (lexical, dense) in enumerate(found)]
+        candidates += [candidate(f"more/{n}.py", doc=100 + n) for n in range(count)]
+        context = RankingContext(read("how is it stored"))
+        return {r.path: relevance(r, context.question, 0.15) for r in rank(candidates, context, EditorContext())}
+
+    assert relevances(0).items() <= relevances(more).items()
 
 
 def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test() -> None:

@@ -111,7 +111,9 @@ def test_a_search_shows_all_with_the_right_one_first(monkeypatch: pytest.MonkeyP
     found = read(ranking, asked, token)
     assert found.hits[0].chunk.path == "locks/_windows.py"
     assert {hit.chunk.path for hit in found.hits} == set(SYSTEMS)
-    assert list(ranking.order.scores) == sorted(ranking.order.scores, reverse=True)
+    first, *others = ranking.order.places
+    assert [name for name, _ in first.steps] == ["variant"]
+    assert not any(place.steps for place in others)
 
 
 def test_a_change_is_asked_of_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from carrel.question.question_secrets import Mask, masked, masked_history
 from carrel.search.candidates import CANDIDATES_A_HIT
 from carrel.search.external_vectors import STORE_SECONDS, OutsideVectors, compare_outside
 from carrel.search.merge import find_each, summed
-from carrel.search.retriever import Ranking, definitions_first, read
+from carrel.search.retriever import Ranking, read
 from carrel.system.background import directly, run_at_once, run_blocking, run_to_end
 
 log = logging.getLogger(__name__)
@@ -200,7 +200,7 @@ class _Retrieval:
             query = query.about(query.text, max(query.limit, self._judged(reranker) // CANDIDATES_A_HIT))
         planner = self._assistants.planner
         ranking = await (self._planned(query, planner) if planner is not None else self._searched(query))
-        if reranker is not None and ranking.order.ranked:
+        if reranker is not None and ranking.order.places:
             ranking = await self._reranked(ranking, reranker)
         return ranking
 
@@ -221,7 +221,7 @@ class _Retrieval:
             planning.start(steps_at_once(asked, history))
             ranking = await self._searched(query)
             if not planning.began:
-                planning.start(steps_after_search(asked, max(ranking.order.relevances[:1], default=0.0)))
+                planning.start(steps_after_search(asked, ranking.confidence))
             if not planning.began:
                 return ranking
             began = time.perf_counter()
@@ -236,7 +236,7 @@ class _Retrieval:
             prepared = await self._prepared_plan(queries, [search.meant for search in searches])
             found = await self._run(lambda token: self.find(prepared, token))
             stages = summed([stages, found.stages])
-            if found.order.ranked:
+            if found.order.places:
                 ranking = _planned_ranking(found, plan, query)
                 problem = " ".join(plan.problems) or None
         return _with_problem(replace(ranking, stages=stages), problem)
@@ -257,9 +257,7 @@ class _Retrieval:
         judged = dict(zip(shown.given, scores, strict=True))
         return replace(
             ranking,
-            order=definitions_first(
-                reordered(ranking.order, judged, reranker.spec, ranking.query.pinned), ranking.context, ranking.query
-            ),
+            order=reordered(ranking.order, judged, reranker.spec, confidence=ranking.confidence, pinned=ranking.query.pinned),
             stages=summed([ranking.stages, {"rerank": _since(began)}]),
             diagnostics=replace(ranking.diagnostics, reranker=reranker.spec.id),
         )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from carrel.model.errors import ProviderError
 from carrel.model.ports import Reranker, RerankerSpec
 from carrel.model.types import Hit
 from carrel.model_calls.model_call import guarded, within
-from carrel.search.retriever import Order
+from carrel.search.order import Order, Place
+
+WEIGHT = 1.3
+"""Of a verdict of 1 that is wholly trusted, as a share of the best score that a candidate has by itself."""
 
 
 def text_for_reranker(hit: Hit) -> str:
@@ -38,28 +42,44 @@ async def rerank(query: str, texts: Sequence[str], reranker: Reranker, *, second
     return await within(guarded(judge_all(), name), seconds, name)
 
 
-def reordered(order: Order, judged: Mapping[int, float], spec: RerankerSpec, pinned: Iterable[str] = ()) -> Order:
-    """Return the order by a reranker's scores, given by the candidates' numbers; equal ones stay in order.
+def reordered(
+    order: Order, judged: Mapping[int, float], spec: RerankerSpec, *, confidence: float, pinned: Iterable[str] = ()
+) -> Order:
+    """Return the order with a reranker's scores, given by the candidates' numbers, added to it.
 
-    The scores become the relevance, on the scale that `spec` names. What a person pinned stays first, and what wasn't judged
-    comes after what was.
+    A file gains by the best verdict on one of its places, once. A verdict counts as far as the reranker agrees with the evidence,
+    or as the search isn't sure: `confidence` is its own. Relevances follow as far. What is `pinned` stays first.
     """
-    first = frozenset(pinned)
-    known = [at for at, found in enumerate(order.ranked) if found.doc in judged]
-    others = [at for at, found in enumerate(order.ranked) if found.doc not in judged]
-    known.sort(key=lambda at: (order.ranked[at].path not in first, -judged[order.ranked[at].doc]))
-    relevances = [relevance(judged[order.ranked[at].doc], spec) for at in known]
-    for at in range(len(relevances) - 2, -1, -1):  # a pinned one is never below what follows it
-        relevances[at] = max(relevances[at], relevances[at + 1])
-    least = relevances[-1] if relevances else 1.0
-    relevances += [min(order.relevances[at], least) for at in others]
-    return replace(
-        order,
-        ranked=tuple(order.ranked[at] for at in (*known, *others)),
-        scores=tuple(relevances),
-        relevances=tuple(relevances),
-        reranked=dict(judged),
-    )
+    verdicts = {doc: relevance(score, spec) for doc, score in judged.items()}
+    of_file: dict[str, float] = {}
+    first: dict[str, Place] = {}
+    for place in order.places:
+        doc, path = place.candidate.doc, place.candidate.path
+        if doc in verdicts:
+            first.setdefault(path, place)
+            of_file[path] = max(of_file.get(path, 0.0), verdicts[doc])
+    trust = max(agreement([(place.score, of_file[path]) for path, place in first.items()]), 0.0) ** 2
+    trust = max(trust, (1.0 - confidence) ** 2)
+    best = max((place.candidate.own_score for place in first.values()), default=0.0)
+    gains = {place.candidate.doc: WEIGHT * trust * best * of_file[path] for path, place in first.items()}
+    moved = order.moved("reranker", gains).lifted("pinned", {first[path].candidate.doc: 1 for path in pinned if path in first})
+
+    def seen(place: Place) -> Place:
+        verdict = verdicts.get(place.candidate.doc)
+        if verdict is None:
+            return place
+        return replace(place, relevance=round(place.relevance + trust * (verdict - place.relevance), 4))
+
+    return replace(moved, places=tuple(map(seen, moved.places)), reranked=dict(judged))
+
+
+def agreement(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Goodman and Kruskal's gamma of two scores: 1 where they order alike, -1 where each contradicts the other."""
+    alike = unlike = 0
+    for (one, verdict), (other, another) in combinations(pairs, 2):
+        direction = (one - other) * (verdict - another)
+        alike, unlike = alike + (direction > 0), unlike + (direction < 0)
+    return (alike - unlike) / (alike + unlike) if alike + unlike else 0.0
 
 
 def relevance(score: float, spec: RerankerSpec) -> float:

@@ -163,6 +163,7 @@ class Query:
     pinned: tuple[str, ...] = ()
     left_out: tuple[Lines, ...] = ()
     selection: Lines | None = None  # what is selected in the file in front
+    documents: bool = False  # what is searched is written for people: that its path says so is no reason against a hit
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
         """Return whether some of these lines were left out by whoever asks."""

@@ -1,4 +1,4 @@
-"""Read what a question takes from the turns before it, or from what is in front; join what the searches for it find.
+"""Read what a question takes from the turns before it, or from what is in front.
 
 Whether a question goes on, and from which name of an answer, can't be told for sure. So any short question in a conversation is
 also searched for with all names of the answer, and with the question before it.
@@ -7,8 +7,7 @@ also searched for with all names of the answer, and with the question before it.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -16,8 +15,8 @@ from carrel.model.conversation import Message
 from carrel.model.native import Candidate, detect_language, path_kinds, split_names
 from carrel.model.types import Query, both_ends
 from carrel.question import issue_text, query_words
-from carrel.question.confidence import is_small_talk
 from carrel.question.query_words import telling_words
+from carrel.question.small_talk import is_small_talk
 
 _MOST_TURNS, _LONGEST = 6, 200
 """Turns that are read, and characters of a question that may lean on them: a longer one says itself what it is about."""
@@ -25,8 +24,6 @@ _READ, _MOST_BEFORE, _MOST_NAMES, _MOST_WORDS = 20_000, 300, 30, 8
 """Characters of a turn, characters of the question before, names of an answer, words of an item in a list."""
 _BEFORE_POINTER, _FEW = 6, 3
 """Words before a pronoun that stands for what was said, and telling words that are too few to stand alone."""
-SHARE, SHARE_OF_FOLLOW_UP = 0.2, 0.4
-"""Weigh each search with the conversation against the question's own: one that seems to stand alone, and one that leans."""
 _SHOWN, _SHOWN_TO_USERS, _NO_TEST = 0.7, 0.3, 0.1
 """Factors of scores: a file that was spoken of, the same where its users are asked for, a file without the tests asked for."""
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5, "former": -2, "latter": -1, "last": -1}
@@ -54,9 +51,6 @@ _TABLE_HEAD = re.compile(r"(?m)^\|.*\n\|[ \t|:-]+$")
 _ITEM = re.compile(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(.+)\|[ \t]*$")
 
 
-Scored = Sequence[tuple[Candidate, float]]
-
-
 @dataclass(frozen=True, slots=True)
 class FollowUp:
     """What a question takes from elsewhere: `text`, where there is one, is searched for in its place, those `around` it besides.
@@ -71,8 +65,11 @@ class FollowUp:
     wants_tests: bool = False
     wants_users: bool = False
 
-    def score(self, found: Candidate, score: float, best: float, query: Query) -> float:
-        """Return the score of a place by what the question takes from elsewhere; `best` is the best score of all."""
+    def gain(self, found: Candidate, score: float, best: float, query: Query) -> float:
+        """Return what a place gains by what the question takes from elsewhere; `best` is the best score of all."""
+        return self._score(found, score, best, query) - score
+
+    def _score(self, found: Candidate, score: float, best: float, query: Query) -> float:
         lines = query.selection
         if self.in_front and found.path == query.active_path and not (self.wants_tests or self.wants_users):
             is_selected = lines is not None and found.start_line <= lines.end_line and lines.start_line <= found.end_line
@@ -161,28 +158,3 @@ def _names(text: str) -> list[str]:
         return list(dict.fromkeys(quoted))
     question = query_words.read(text)
     return list(question.names) if question.is_symbol or not question.identifier else []
-
-
-def join(own: Scored, others: Sequence[Scored], share: float, judged: Callable[[Sequence[int]], Sequence[Candidate]]) -> Scored:
-    """Return the candidates of all searches with their scores, best first; each of the `others` counts for `share`.
-
-    A file's score is the sum of its best scores, each as a part of the best one of that search: searches often find different
-    places of a file. Its chunks follow by the sum of theirs. `judged` gives the question's own view of what only `others` found.
-    """
-    known = {one.doc: one for one, _ in own}
-    missing = dict.fromkeys(one.doc for found in others for one, _ in found if one.doc not in known)
-    known |= {one.doc: one for one in judged(list(missing))}
-    of_chunk, of_file, first = dict.fromkeys(known, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
-    for weight, found in ((1.0, own), *((share, other) for other in others)):
-        top, best = max((score for _, score in found), default=0.0), defaultdict[str, float](float)
-        for one, score in found:
-            part = weight * score / top if score > 0 else 0.0
-            of_chunk[one.doc] += part
-            best[one.path] = max(best[one.path], part)
-        for path, part in best.items():
-            of_file[path] += part
-    for doc, total in of_chunk.items():
-        first[known[doc].path] = max(first[known[doc].path], total)
-    scale = max((score for _, score in own), default=0.0) / (1.0 + share * len(others))
-    pairs = [(one, scale * of_file[one.path] * of_chunk[doc] / (first[one.path] or 1.0)) for doc, one in known.items()]
-    return sorted(pairs, key=lambda pair: -pair[1])

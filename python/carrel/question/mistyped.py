@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate
 from carrel.question import query_words
-from carrel.question.confidence import is_small_talk
 from carrel.question.prepare import SearchText
+from carrel.question.small_talk import is_small_talk
 
 _MOST_NAMES = 3
 """So many names of a question are looked at: each is compared with all that the code defines."""

@@ -16,8 +16,8 @@ LONGEST_PLANNED = 400
 """Characters of a question. A longer text says itself what it is about, and is searched for in its own way."""
 SHORT = 6
 """Telling words of a question that may be too short to be found by."""
-FOUND_WELL = 0.6
-"""Relevance of the best candidate from which a short question needs no help. Of 68 questions over four packages, the two rules
+FOUND_WELL = 0.5
+"""Confidence from which a short question needs no help. Of 68 questions over four packages, the two rules
 together help 4 of the 44 whose first hit was in the right file, and 9 of the 24 others."""
 _LEAST_OF_A_PART = 3
 """Telling words on each side of an `and` that make two questions of it: `how errors are logged and reported` is one. With 2, the
@@ -47,11 +47,11 @@ def steps_at_once(text: str, history: Sequence[Message]) -> frozenset[Step]:
     return frozenset(steps)
 
 
-def steps_after_search(text: str, best: float) -> frozenset[Step]:
-    """Return what to ask for when `best` is the relevance of the best candidate: a short question that found nothing good is
-    rewritten, and answered for its embedding.
+def steps_after_search(text: str, confidence: float) -> frozenset[Step]:
+    """Return what to ask for after a search of this confidence: a short question that found nothing good is rewritten, and
+    answered for its embedding.
     """
-    if best >= FOUND_WELL or not can_be_planned(text) or len(query_words.read(text).words) > SHORT:
+    if confidence >= FOUND_WELL or not can_be_planned(text) or len(query_words.read(text).words) > SHORT:
         return frozenset()
     return frozenset({"rewrite", "imagine"})
 

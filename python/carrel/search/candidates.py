@@ -79,7 +79,7 @@ def search_each(
         files=files,
     )
     return [
-        (candidates, RankingContext(text.question, rarities, native))
+        (candidates, RankingContext(text.question, rarities, native, documents=query.documents))
         for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
     ]
 

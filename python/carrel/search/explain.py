@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import CancelToken, Candidate, ChunkInfo, contributions
+from carrel.model.native import CancelToken, Candidate, ChunkInfo
 from carrel.model.types import ContextItem, Span
 from carrel.question.prepare import PreparedQuery, SearchText
-from carrel.search.ranking import relevance, score
-from carrel.search.retriever import Retrieval, retrieve
+from carrel.search.order import Place
+from carrel.search.ranking import score, signals
+from carrel.search.retriever import Retrieval, placed, retrieve
 
 NOT_IN_THE_PACK = "left out of the pack: other lines say more for their size"
 
@@ -63,7 +64,7 @@ def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = (), *, pack
 
     With the `items` of a pack, or where it was `packed` with other things alone, given is what the pack shows.
     """
-    told = [_placed(ranked, place, result) for place, ranked in enumerate(result.ranked, 1)]
+    told = [_placed(place, number, result) for number, place in enumerate(result.order.places, 1)]
     if not items and not packed:
         return told
     chunks = [item.hit.chunk for item in items]
@@ -86,27 +87,25 @@ def _not_held(line: int, last: int) -> str:
 
 
 def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, result: Retrieval) -> Explanation:
-    for place, ranked in enumerate(result.ranked, 1):
-        if ranked.doc == info.doc:
-            return _placed(ranked, place, result)
+    for number, place in enumerate(result.order.places, 1):
+        if place.candidate.doc == info.doc:
+            return _placed(place, number, result)
     # Not a candidate: what would each search have said?
     question = result.context.question
     text = next((text for text in prepared.texts.values() if text.question == question), SearchText(question))
     [alone] = score(view.evidence(text.parsed(quotes=False), [info.doc]), result.context, result.editor)
-    pool = len(result.ranked)
+    pool = len(result.order.places)
     if not alone.lexical and alone.dense < prepared.model.floor:
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
-    return _of(alone, None, relevance(alone, prepared.model.floor), alone.score, verdict)
+    [place] = placed([alone], result.context, prepared.model.floor)
+    return _of(place, None, verdict)
 
 
-def _placed(ranked: Candidate, place: int, result: Retrieval) -> Explanation:
-    order = result.order
-    told = _of(ranked, place, order.relevances[place - 1], order.scores[place - 1], _verdict(ranked, place, result))
-    rerank = order.reranked.get(ranked.doc)
-    shares = contributions(ranked, order.scores[place - 1], order.relevances[place - 1], reranked=rerank is not None)
-    return replace(told, rerank=rerank, contributions=tuple(shares))
+def _placed(place: Place, number: int, result: Retrieval) -> Explanation:
+    explained = _of(place, number, _verdict(place.candidate, number, result))
+    return replace(explained, rerank=result.order.reranked.get(place.candidate.doc))
 
 
 def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:
@@ -118,24 +117,26 @@ def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:
     return f"a candidate, but number {place}: the best {len(result.hits)} were asked for"
 
 
-def _of(ranked: Candidate, place: int | None, found: float, in_order: float, verdict: str) -> Explanation:
+def _of(place: Place, number: int | None, verdict: str) -> Explanation:
+    ranked, seen = place.candidate, signals(place)
     return Explanation(
         path=ranked.path,
         start_line=ranked.start_line,
         end_line=ranked.end_line,
         symbol=ranked.symbol,
-        rank=place,
-        relevance=found,
+        rank=number,
+        relevance=place.relevance,
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,
         lexical=ranked.lexical,
         lexical_rank=ranked.lexical_rank,
         defines=ranked.defines,
         fused=round(ranked.fused, 6),
-        score=round(in_order, 6),
-        matched=tuple(ranked.matched),
-        boosts=tuple(ranked.boosts),
+        score=round(place.score, 6),
+        matched=seen.matched,
+        boosts=seen.boosts,
         verdict=verdict,
+        contributions=seen.contributions,
     )
 
 

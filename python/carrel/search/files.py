@@ -14,8 +14,9 @@ from carrel.model.types import Chunk, Hit, Query
 from carrel.question.issue_text import WHOLE
 from carrel.question.prepare import PreparedQuery, prepare_blocking
 from carrel.search.candidates import CANDIDATES_A_HIT, search
+from carrel.search.certainty import relevance
 from carrel.search.localize import LocatedFile
-from carrel.search.ranking import editor_context, rank, relevances
+from carrel.search.ranking import editor_context, rank
 from carrel.search.retriever import Retrieval, to_chunk
 
 _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
@@ -70,7 +71,7 @@ def best_files(
     candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
     pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
     infos = view.describe([ranked.doc for ranked in pool])
-    found = relevances(pool, [ranked.score for ranked in pool], prepared.model.floor)
+    found = [relevance(ranked, context.question, prepared.model.floor) for ranked in pool]
     return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
 from carrel.model.native import Candidate
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
+from carrel.search.order import Order, Place, sort
 
 Definers = Mapping[str, Sequence[tuple[int, str]]]
 """By name, the chunks that define exactly it, as (number, path)."""
@@ -81,45 +82,35 @@ class FileStanding(NamedTuple):
     path_gain: float  # what its path adds to its score
 
 
-class FoundChunk(NamedTuple):
-    """A chunk, and what it scores for what reasons."""
-
-    chunk: Candidate
-    path: str
-    score: float
-    signals: ChunkSignals | None  # None of one that isn't weighed
-
-
 def order_chunks(
-    issue: IssueText, lists: Mapping[str, Sequence[Candidate]], files: Mapping[str, FileStanding], definers: Definers
-) -> list[FoundChunk]:
-    """Return all chunks that a part of the text finds, best first. `files` holds the file of each."""
+    issue: IssueText,
+    lists: Mapping[str, Sequence[Candidate]],
+    files: Mapping[str, FileStanding],
+    definers: Definers,
+    relevance: Callable[[Candidate], float],
+) -> Order:
+    """Return all chunks that a part of the text finds. `files` holds the file of each; a step is what a signal adds."""
     by_part = {part: {r.doc: r for r in ranked} for part, ranked in lists.items()}
     known = dict(by_part.get(LEAD, {}))
     for of_part in by_part.values():
         known = {**of_part, **known}
-    paths = {doc: r.path for doc, r in known.items()}
-    docs = sorted(known, key=lambda doc: (paths[doc], known[doc].start_line))  # what decides between equal ones
+    docs = sorted(known, key=lambda doc: (known[doc].path, known[doc].start_line))  # what decides between equal ones
     places: dict[int, float] = defaultdict(float)
     for of_part in by_part.values():
         for place, doc in enumerate(of_part):
             places[doc] += PLACE / (PLACE + place)
     weighing = _Weighing(issue, by_part, files, definers)
     before: dict[str, int] = defaultdict(int)
-    signals: dict[int, ChunkSignals] = {}
+    found: dict[int, Place] = {}
     for doc in sorted(docs, key=places.__getitem__, reverse=True):
-        path = paths[doc]
-        signals[doc] = weighing.signals(doc, known[doc], path, before[path])
+        path = known[doc].path
+        steps = tuple(zip(FITTED._fields, map(mul, FITTED, weighing.signals(doc, known[doc], path, before[path])), strict=True))
+        found[doc] = Place(known[doc], sum(gain for _, gain in steps), relevance(known[doc]), steps)
         before[path] += 1
-    scores = {doc: sum(map(mul, FITTED, row)) for doc, row in signals.items()}
-    seen: set[str] = set()
-    for doc in sorted(docs, key=scores.__getitem__, reverse=True):
-        path = paths[doc]
-        if path not in seen:
-            seen.add(path)
-            scores[doc] += BEST_CHUNK_BONUS * files[path].place
-    ordered = sorted(docs, key=scores.__getitem__, reverse=True)
-    return [FoundChunk(known[doc], paths[doc], scores[doc], signals[doc]) for doc in ordered]
+    order = Order(sort(found[doc] for doc in docs))
+    best_of_file = {place.candidate.path: place.candidate.doc for place in reversed(order.places)}
+    bonus = {doc: BEST_CHUNK_BONUS * files[path].place for path, doc in best_of_file.items()}
+    return order.moved("best_of_its_file", bonus)
 
 
 class _Weighing:

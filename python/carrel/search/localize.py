@@ -19,7 +19,9 @@ from carrel.model.native import CancelToken, Candidate, path_kinds
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
 from carrel.search.candidates import Stopwatch, search_each
-from carrel.search.issue_chunks import PLACE, Definers, FileStanding, FoundChunk, order_chunks
+from carrel.search.certainty import relevance
+from carrel.search.issue_chunks import PLACE, Definers, FileStanding, order_chunks
+from carrel.search.order import Order, Place, sort
 from carrel.search.ranking import RankingContext, editor_context, rank
 
 POOL = 50
@@ -115,10 +117,10 @@ class Localization:
     """Chunks, best first, and their files in the same order."""
 
     files: tuple[LocatedFile, ...]
-    chunks: list[FoundChunk]
+    order: Order
     context: RankingContext
-    traced: bool
-    """A frame of a stack trace names a file of the index with a function that it defines: the trace is of this code."""
+    of_this_code: bool
+    """The code writes a message of the text, or a frame of its trace names a file here with a function that it defines."""
 
 
 def localize(
@@ -142,10 +144,15 @@ def localize(
     writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
     for writer in writers:
         files[writer.path].add(_WRITES_MESSAGE, "writes the message")
-    chunks = _with_first(order_chunks(issue, lists, _standings(files), definers), frozenset(query.pinned), writers)
-    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(found.path for found in chunks))
+
+    def relevant(candidate: Candidate) -> float:
+        return relevance(candidate, context.question, prepared.model.floor)
+
+    order = order_chunks(issue, lists, _standings(files), definers, relevant)
+    order = _with_first(order, frozenset(query.pinned), [Place(writer, 0.0, relevant(writer)) for writer in writers])
+    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(one.path for one in order.ranked))
     watch.lap("join")
-    return Localization(located, chunks, context, _is_traced(issue, definers))
+    return Localization(located, order, context, bool(writers) or _is_traced(issue, definers))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
@@ -158,24 +165,13 @@ def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     return list(found.values())
 
 
-def _with_first(chunks: Sequence[FoundChunk], pinned: frozenset[str], writers: Sequence[Candidate]) -> list[FoundChunk]:
-    """Return the chunks with those before the others that come first whatever their score.
-
-    First is the best chunk of each pinned file, be it a test, then what writes a message. These score as the best of the
-    others, a pinned one more only if it does by itself: how sure the others are is told by their distance to the first.
-    """
-    best: dict[str, FoundChunk] = {}
-    for found in chunks if pinned else ():
-        if found.path in pinned:
-            best.setdefault(found.path, found)
-    known = {found.chunk.doc for found in best.values()}
-    writing = [writer for writer in writers if writer.doc not in known]
-    known.update(writer.doc for writer in writing)
-    others = [found for found in chunks if found.chunk.doc not in known] if known else list(chunks)
-    least = others[0].score if others else min((found.score for found in best.values()), default=0.0)
-    first = [found._replace(score=max(found.score, least)) for found in best.values()]
-    first += (FoundChunk(writer, writer.path, least, None) for writer in writing)
-    return [*first, *others]
+def _with_first(order: Order, pinned: frozenset[str], writers: Sequence[Place]) -> Order:
+    """Return the order with what comes first whatever it scores: each pinned file's best chunk, then what writes a message."""
+    best = {path: one.candidate.doc for one in reversed(order.places) if (path := one.candidate.path) in pinned}
+    known = {one.candidate.doc for one in order.places}
+    writing = {one.candidate.doc: 1 for one in writers}
+    order = Order(sort((*order.places, *(one for one in writers if one.candidate.doc not in known))))
+    return order.lifted("writes_message", writing).lifted("pinned", dict.fromkeys(best.values(), 1))
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:

@@ -11,8 +11,9 @@ from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate
 from carrel.model.types import Hit
 from carrel.question.prepare import PreparedQuery
+from carrel.search.order import Order, Place
 from carrel.search.ranking import RankingContext
-from carrel.search.retriever import Order, Ranking, find
+from carrel.search.retriever import Ranking, find
 
 _PLACE = 60.0
 """Of reciprocal ranks (spec D2)."""
@@ -20,40 +21,39 @@ _PLACE = 60.0
 
 def find_each(view: SnapshotView, texts: Sequence[PreparedQuery], cancel: CancelToken) -> Ranking:
     """Find the candidates of several texts that stand for one question, and join them. Raises `Cancelled`."""
-    return merged([find(view, text, cancel) for text in texts], texts[0].query.filters.min_score)
+    return merged([find(view, text, cancel) for text in texts])
 
 
-def merged(rankings: Sequence[Ranking], least: float | None = None) -> Ranking:
+def merged(rankings: Sequence[Ranking]) -> Ranking:
     """Join rankings of one index; the first one says what they were asked about.
 
     What one search has first comes before what several have tenth: a part of a question mustn't vanish because a mediocre
-    chunk fits all parts. Of equal places, what several searches found comes first. Chunks below `least` come after all
-    others, so that a cut by relevance leaves the merged order of the rest.
+    chunk fits all parts. Of equal places, what several searches found comes first. A candidate is as relevant as the search says
+    that it answers best.
     """
     if len(rankings) == 1:
         return rankings[0]
-    best: dict[int, tuple[int, float, Candidate, RankingContext]] = {}
+    best: dict[int, tuple[int, float, Place, RankingContext]] = {}
     fused: dict[int, float] = defaultdict(float)
     relevance: dict[int, float] = defaultdict(float)
     for ranking in rankings:
-        for place, (found, sure) in enumerate(zip(ranking.order.ranked, ranking.order.relevances, strict=True), 1):
-            fused[found.doc] += 1 / (_PLACE + place)
-            relevance[found.doc] = max(relevance[found.doc], sure)
-            if found.doc not in best or (place, -sure) < best[found.doc][:2]:
-                best[found.doc] = (place, -sure, found, ranking.context)
+        for at, place in enumerate(ranking.order.places, 1):
+            doc = place.candidate.doc
+            fused[doc] += 1 / (_PLACE + at)
+            relevance[doc] = max(relevance[doc], place.relevance)
+            if doc not in best or (at, -place.relevance) < best[doc][:2]:
+                best[doc] = (at, -place.relevance, place, ranking.context)
 
-    def key(doc: int) -> tuple[bool, int, float, float, str, int]:
-        place, _, found, _ = best[doc]
-        below = least is not None and relevance[doc] < least
-        return (below, place, -fused[doc], -relevance[doc], found.path, found.start_line)
+    def key(doc: int) -> tuple[int, float, float, str, int]:
+        at, _, place, _ = best[doc]
+        return (at, -fused[doc], -relevance[doc], place.candidate.path, place.candidate.start_line)
 
     docs = sorted(best, key=key)
-    scores = _never_rising([1 / best[doc][0] for doc in docs])
-    order = Order(tuple(best[doc][2] for doc in docs), scores, calibrated([relevance[doc] for doc in docs]))
+    places = (replace(best[doc][2], score=1 / best[doc][0], relevance=relevance[doc]) for doc in docs)
     first = rankings[0]
     return replace(
         first,
-        order=order,
+        order=Order(tuple(places)),
         contexts={doc: best[doc][3] for doc in docs},
         stands_for=_stands_for(rankings),
         stages=summed([ranking.stages for ranking in rankings]),
@@ -75,18 +75,6 @@ def merge_by_score(lists: Sequence[Sequence[Hit]], most: int, *, first: Callable
     return order
 
 
-def calibrated(values: Sequence[float]) -> tuple[float, ...]:
-    """Return numbers that never rise and are as near as can be to these: neighbours that rise share their mean."""
-    blocks: list[tuple[float, int]] = []  # sum, and how many
-    for value in values:
-        total, size = value, 1
-        while blocks and blocks[-1][0] / blocks[-1][1] < total / size:
-            before, many = blocks.pop()
-            total, size = total + before, size + many
-        blocks.append((total, size))
-    return tuple(round(total / size, 4) for total, size in blocks for _ in range(size))
-
-
 def summed(stages: Sequence[dict[str, float]]) -> dict[str, float]:
     """Add up milliseconds by stage."""
     found: dict[str, float] = {}
@@ -101,13 +89,6 @@ def _stands_for(rankings: Sequence[Ranking]) -> dict[int, Candidate]:
     found = {doc: meant for ranking in reversed(rankings) for doc, meant in ranking.stands_for.items()}
     meant = {one.doc for ranking in rankings for one in ranking.stands_for.values()}
     return {doc: one for doc, one in found.items() if doc not in meant}
-
-
-def _never_rising(values: Sequence[float]) -> tuple[float, ...]:
-    found: list[float] = []
-    for value in values:
-        found.append(min(value, found[-1]) if found else value)
-    return tuple(found)
 
 
 def _counted(rankings: Sequence[Ranking]) -> CandidateCounts:

@@ -119,7 +119,7 @@ def related_first(found: Retrieval, ranking: Ranking, query: Query, cancel: Canc
     Raises `Cancelled`.
     """
     firsts: dict[str, Hit] = {}
-    for passage in related(ranking, found.relevant, query, cancel):
+    for passage in related(ranking, found.hits, query, cancel):
         chunk = passage.hit.chunk
         start = chunk.span.start_line + passage.first
         firsts.setdefault(chunk.id, replace(passage.hit, focus=(start, start + passage.count - 1)))
@@ -225,8 +225,8 @@ class _Lookup:
         for doc, current in zip(order, read, strict=False):
             if not isinstance(current, str):
                 ranked = self._place.get(doc)
-                told = Signals() if ranked is None else signals(self._ranking.order.ranked[ranked])
-                hits.append(Hit(to_chunk(current), self._score, told))
+                seen = Signals() if ranked is None else signals(self._ranking.order.places[ranked])
+                hits.append(Hit(to_chunk(current), self._score, seen))
         return hits
 
     def _allowed(self, docs: Sequence[int]) -> list[int]:

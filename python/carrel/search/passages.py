@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from carrel.model import native
-from carrel.model.native import CancelToken, contributions
+from carrel.model.native import CancelToken
 from carrel.model.types import Hit, Query
 from carrel.search.ranking import score, signals
 from carrel.search.retriever import Ranking, to_chunk
@@ -91,16 +91,20 @@ def joined(offers: Sequence[Offer], hits: Sequence[Hit]) -> Offer:
     for one in offers:
         for word, rare in one.rarity.items():
             rarity[word] = min(rare, rarity.get(word, rare))
-    best_first = sorted(offers, key=lambda one: -one.hits[0].score)
+    best_first = sorted(offers, key=lambda one: -_best(one))
     related = tuple(passage for one in best_first for passage in one.related)
     if any(one.in_order for one in offers):
         return replace(_in_order(hits, rarity), related=related)
-    top = best_first[0].hits[0].score or 1.0
+    top = _best(best_first[0]) or 1.0
     sure = (*hits[:1], *(hit for one in offers for hit in one.sure[1:]))
     ids = {hit.chunk.id for hit in sure}
-    scaled = ((hit, share * one.hits[0].score / top) for one in best_first for hit, share in one.chunks)
+    scaled = ((hit, share * _best(one) / top) for one in best_first for hit, share in one.chunks)
     chunks = tuple((hit, share) for hit, share in scaled if share >= LEAST_SHARE or hit.chunk.id in ids)
     return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related)
+
+
+def _best(offered: Offer) -> float:
+    return max((hit.score for hit in offered.hits), default=0.0)
 
 
 def choice(offered: Offer) -> Choice:
@@ -121,10 +125,10 @@ def _in_order(hits: Sequence[Hit], rarity: Mapping[str, float]) -> Offer:
 def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: CancelToken) -> list[tuple[Hit, float]]:
     """Read the best candidates, each with its share of the best score; what is `sure` is among them."""
     order, least = ranking.order, query.filters.min_score
-    ranked_of = {r.doc: (r, value, found) for r, value, found in zip(order.ranked, order.scores, order.relevances, strict=True)}
+    place_of = {place.candidate.doc: place for place in order.places}
     # Each by itself: the order counts further chunks of one file less.
     alone = score(order.ranked, ranking.context, ranking.editor)
-    alone = [r for r in alone if r.doc not in ranking.stands_for and (least is None or ranked_of[r.doc][2] >= least)]
+    alone = [r for r in alone if r.doc not in ranking.stands_for and (least is None or place_of[r.doc].relevance >= least)]
     top = max((r.score for r in alone), default=0.0)
     top = top if top > 0 else 1.0
     ids = {hit.chunk.id for hit in sure}
@@ -135,9 +139,8 @@ def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: Can
     found: list[tuple[Hit, float]] = []
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):
-            ranked, value, relevance = ranked_of[candidate.doc]
-            hit = Hit(to_chunk(current), relevance, signals(ranked, shares=contributions(ranked, value, relevance)))
-            found.append((hit, max(candidate.score, 0.0) / top))
+            place = place_of[candidate.doc]
+            found.append((Hit(to_chunk(current), place.relevance, signals(place)), max(candidate.score, 0.0) / top))
     return found
 
 

@@ -1,20 +1,16 @@
-"""From what each search found to one order, by the core's rules, and what is told of it.
-
-`relevances` are estimates from 0 to 1 that fall with the order and can be compared across queries.
-"""
+"""From what each search found to one order, by the core's rules, and what is told of it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import accumulate
 
 from carrel.model import native
 from carrel.model.native import Candidate, EditorContext
 from carrel.model.types import Query, Signals
 from carrel.question.query_words import ParsedQuery
 from carrel.question.routing_rules import asks_for_documents
+from carrel.search.order import Place
 
 WEIGHTS: Mapping[str, float] = {}
 """Take the place of some of `native.ranking_weights`, for tests and benchmarks that ask what a weight is worth."""
@@ -28,6 +24,8 @@ class RankingContext:
         question: ParsedQuery,
         rarities: Sequence[float] | None = None,
         parsed: native.ParsedQuery | None = None,
+        *,
+        documents: bool = False,
     ) -> None:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
@@ -35,17 +33,9 @@ class RankingContext:
         self.native = native.RankingContext(
             parsed or question.parsed(),
             rarities,
-            wants_documents=asks_for_documents(question.text),
+            wants_documents=documents or asks_for_documents(question.text),
             weights=WEIGHTS,
         )
-
-
-SURE_OF = 3
-"""The first so many candidates say whether anything answers: the order of close ones is no matter of certainty."""
-RELEVANCE_STEPS = 10_000
-"""Relevances are rounded to as many steps: what differs by less differs by nothing that was measured."""
-LOGARITHMIC_STEP = 3.0
-"""A logarithmic score that is lower by this is worth 1 / e."""
 
 
 def editor_context(query: Query) -> EditorContext:
@@ -65,8 +55,9 @@ def score(candidates: Sequence[Candidate], context: RankingContext, editor: Edit
     return native.score(candidates, context.native, editor)
 
 
-def signals(ranked: Candidate, *, rerank: float | None = None, shares: Iterable[tuple[str, float]] = ()) -> Signals:
-    """Return what callers are told of a candidate that was ranked, of what a reranker said of it, and of its rules' shares."""
+def signals(place: Place, *, rerank: float | None = None) -> Signals:
+    """Return what callers are told of a candidate in its place, and of what a reranker said of it."""
+    ranked = place.candidate
     return Signals(
         dense=ranked.dense,
         dense_rank=ranked.dense_rank,
@@ -75,38 +66,6 @@ def signals(ranked: Candidate, *, rerank: float | None = None, shares: Iterable[
         fused=ranked.fused,
         rerank=rerank,
         matched=tuple(ranked.matched),
-        boosts=tuple(ranked.boosts),
-        contributions=tuple(shares),
+        boosts=(*ranked.boosts, *place.steps),
+        contributions=tuple(native.contributions(ranked, place.relevance)),
     )
-
-
-def relevance(ranked: Candidate, floor: float) -> float:
-    """Return how sure it is that the chunk answers, from 0 to 1, by itself: whatever else was found.
-
-    The kinds of evidence are independent witnesses: 1 - (1 - lexical)(1 - dense)(1 - definition)(1 - verbatim), with the
-    lexical share as it is, the cosine counted from the model's noise floor to 0.9, a definition and text that stands there word
-    for word at 0.85.
-    """
-    dense = min(max((ranked.dense - floor) / (0.9 - floor), 0.0), 1.0)
-    lexical = min(max(ranked.lexical, 0.0), 1.0)
-    value = 1 - (1 - lexical) * (1 - dense) * (1 - 0.85 * ranked.defines) * (1 - 0.85 * ranked.literal)
-    return round(min(max(value, 0.0), 1.0), 4) if math.isfinite(value) else 0.0
-
-
-def relevances(
-    order: Sequence[Candidate], scores: Sequence[float], floor: float, *, logarithmic: bool = False
-) -> tuple[float, ...]:
-    """Return the relevance of each candidate of an order, never rising.
-
-    The best of the first `SURE_OF` says how sure it is that there is an answer at all; the others have their scores' share of
-    it. `logarithmic` scores differ by what others multiply by.
-    """
-    sure = max((relevance(r, floor) for r in order[:SURE_OF]), default=0.0)
-    top = scores[0] if scores else 0.0
-    if logarithmic:
-        shares = [math.exp((score - top) / LOGARITHMIC_STEP) for score in scores]
-    else:
-        shares = [score / top if score > 0 < top else 0.0 for score in scores]
-    steps = sure * RELEVANCE_STEPS
-    found = [int(steps * share + 0.5) / RELEVANCE_STEPS for share in shares]  # twice as fast as `round`
-    return tuple(accumulate(found, min, initial=1.0))[1:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 
 from carrel.model.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.model.local_index import SnapshotView
@@ -15,37 +14,24 @@ from carrel.model.native import (
     CurrentChunk,
     EditorContext,
     ReadFiles,
-    contributions,
     detect_language,
 )
 from carrel.model.types import Chunk, Dropped, Hit, Query, Span
 from carrel.question import query_words
-from carrel.question.confidence import OF_A_TRACE, confidence, is_enough
-from carrel.question.follow_up import SHARE, SHARE_OF_FOLLOW_UP, join
 from carrel.question.issue_text import IssueText
 from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
 from carrel.search.candidates import Stopwatch, search_each
+from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, confidence, is_enough, is_sure, relevance
+from carrel.search.conversation import SHARE, SHARE_OF_FOLLOW_UP, joined
 from carrel.search.focus import focus
 from carrel.search.localize import LocatedFile, localize
-from carrel.search.ranking import SURE_OF, RankingContext, editor_context, rank, relevances, score, signals
+from carrel.search.order import Order, Place
+from carrel.search.ranking import RankingContext, editor_context, rank, score, signals
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Every candidate, best first, with its score in this order and its relevance from 0 to 1; both fall with the order.
-
-    `reranked` holds what a reranker said, by the candidate's number, of those that it judged.
-    """
-
-    ranked: tuple[Candidate, ...] = ()
-    scores: tuple[float, ...] = ()
-    relevances: tuple[float, ...] = ()
-    reranked: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +75,20 @@ class Retrieval:
     confidence: float = 0.0  # from 0 to 1: is there anything relevant at all
 
     @property
-    def relevant(self) -> tuple[Hit, ...]:
-        """The hits, and none where it is all but sure that nothing answers."""
+    def wanted(self) -> tuple[Hit, ...]:
+        """Return what may be added to a text whose writer asked for none of it."""
         return self.hits if is_enough(self.confidence) else ()
+
+    @property
+    def answer(self) -> tuple[Hit, ...]:
+        """Return what answers somebody who asks: where that isn't sure the best few places that hold any evidence.
+
+        A word may be no more than a greeting, and be sought all the same; a sentence of such words isn't.
+        """
+        if is_sure(self.confidence):
+            return self.hits
+        asks = self.confidence > 0 or len(self.context.question.text.split()) == 1
+        return tuple(hit for hit in self.hits[:GUESSES] if asks and (hit.signals.matched or hit.signals.rerank))
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:
@@ -161,10 +158,9 @@ class _Search:
     def issue(self, issue: IssueText) -> _Found:
         """Find the places of a text with the structure of an issue, in parts."""
         located = localize(self._view, issue, self._prepared, self._cancel, self.watch)
-        ordered, scores = tuple(found.chunk for found in located.chunks), tuple(found.score for found in located.chunks)
-        order = Order(ordered, scores, relevances(ordered, scores, self._floor, logarithmic=True))
-        sure = confidence(order.ranked, order.relevances, located.context.question)
-        return _Found(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.traced else sure)
+        order = located.order
+        sure = confidence(order.ranked, located.context.question, self._floor)
+        return _Found(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.of_this_code else sure)
 
     def question(self) -> _Found:
         """Find the places of a question: by its own words, and by what was said before it."""
@@ -177,50 +173,50 @@ class _Search:
             text = meant
             candidates, context = self._ask([text], searched)[0]
         self.watch.lap("search")
-        ranked = self._ranked(candidates, context)
-        order, stands_for = self._settled(ranked, [one.score for one in ranked], context)
-        self.watch.lap("rank")
-        # Before what the conversation does to the order: that says which place is meant, not whether there is one.
-        sure = 1.0 if front else confidence(order.ranked, order.relevances, context.question)
+        order = self._ranked(candidates, context)
+        sure = 1.0 if front else confidence(order.ranked, context.question, self._floor)
         # A question that seems to stand alone and stands somewhere as it is needs no more.
-        sought = follow_up.text or not any(one.literal for one in order.ranked[:SURE_OF])
-        if len(prepared.texts) > 1 and order.ranked and sought:
-            order, stands_for = self._with_conversation(order, text, context)
+        sought = follow_up.text or not any(one.literal for one in order.ranked[:BEST])
+        if len(prepared.texts) > 1 and order.places and sought:
+            order, of_others = self._with_conversation(order, text, context)
+            sure = max(sure, of_others)
             self.watch.lap("conversation")
         if follow_up.text:
-            top, given = max(order.scores, default=0.0), zip(order.ranked, order.scores, strict=True)
-            pairs = sorted(((one, follow_up.score(one, value, top, query)) for one, value in given), key=lambda pair: -pair[1])
-            ranked, scores = [one for one, _ in pairs], [value for _, value in pairs]
-            order = Order(tuple(ranked), tuple(scores), relevances(ranked, scores, self._floor))
-        return _Found(definitions_first(order, context, query), context, (), stands_for, meant, sure)
+            best = order.best
+            gains = {one.candidate.doc: follow_up.gain(one.candidate, one.score, best, query) for one in order.places}
+            order = order.moved("follow_up", gains)
+        order, stands_for = twins.settle(self._view, order, query)
+        order = definitions_first(order, context, query)
+        self.watch.lap("rank")
+        # A change is often wanted in every copy.
+        return _Found(order, context, (), {} if context.question.is_change else stands_for, meant, sure)
 
-    def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, Mapping[int, Candidate]]:
-        """Return the order joined with what the texts find that take in what was said."""
-        around = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
+    def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
+        """Return the order joined with what the texts find that take in what was said, and how sure these are."""
+        found = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
+        others = [(self._ranked(*one), one[1]) for one in found]
         asked = text.parsed(quotes=False)
-        pairs = join(
-            list(zip(own.ranked, own.scores, strict=True)),
-            [[(one, one.score) for one in self._ranked(*found)] for found in around],
+        order = joined(
+            own,
+            [other for other, _ in others],
             SHARE_OF_FOLLOW_UP if self._prepared.follow_up.text else SHARE,
-            lambda docs: score(self._view.evidence(asked, docs), context, self._editor),
+            lambda docs: self._placed(score(self._view.evidence(asked, docs), context, self._editor), context),
         )
-        return self._settled([one for one, _ in pairs], [value for _, value in pairs], context)
+        return order, max((confidence(one.ranked, about.question, self._floor) for one, about in others), default=0.0)
 
     def _ask(self, texts: Sequence[SearchText], query: Query) -> list[tuple[list[Candidate], RankingContext]]:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
 
-    def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> list[Candidate]:
-        return rank(candidates, context, self._editor)
+    def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> Order:
+        return Order(self._placed(rank(candidates, context, self._editor), context))
 
-    def _settled(
-        self, ranked: Sequence[Candidate], scores: Sequence[float], context: RankingContext
-    ) -> tuple[Order, Mapping[int, Candidate]]:
-        """Return the order with the twins that are meant before the others, and which ones these stand for."""
-        found = relevances(ranked, scores, self._floor)
-        settled = twins.settle(self._view, ranked, self._query)
-        # A change is often wanted in every copy.
-        stands_for = {} if context.question.is_change else dict(settled.stands_for)
-        return Order(settled.order, tuple(scores), found), stands_for
+    def _placed(self, candidates: Sequence[Candidate], context: RankingContext) -> tuple[Place, ...]:
+        return placed(candidates, context, self._floor)
+
+
+def placed(candidates: Sequence[Candidate], context: RankingContext, floor: float) -> tuple[Place, ...]:
+    """Return candidates in their places, each with its relevance."""
+    return tuple(Place(one, one.score, relevance(one, context.question, floor)) for one in candidates)
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
@@ -232,30 +228,16 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
     identifier = context.question.identifier
     if not context.question.is_symbol or not identifier:
         return order
-
-    def is_definition(found: Candidate) -> bool:
-        named = found.defines >= 1 and query_words.is_named(found.symbol, identifier)
-        return named and detect_language(found.path) not in _NOT_CODE
-
-    def holds_it(place: int) -> bool:
-        return not query_words.ends_with(order.ranked[place].symbol, identifier)
-
     pinned = frozenset(query.pinned)
-    places = range(len(order.ranked))
-    defining = sorted((at for at in places if is_definition(order.ranked[at])), key=holds_it)
-    first = [at for at in places if order.ranked[at].path in pinned]
-    moved = list(dict.fromkeys((*first, *defining, *places)))
-    return replace(
-        order,
-        ranked=tuple(order.ranked[at] for at in moved),
-        scores=_falling([order.scores[at] for at in moved]),
-        relevances=_falling([order.relevances[at] for at in moved]),
-    )
 
+    def level(found: Candidate) -> int:
+        if found.path in pinned:
+            return 3
+        if found.defines < 1 or not query_words.is_named(found.symbol, identifier) or detect_language(found.path) in _NOT_CODE:
+            return 0
+        return 2 if query_words.ends_with(found.symbol, identifier) else 1
 
-def _falling(numbers: Sequence[float]) -> tuple[float, ...]:
-    """Raise numbers to those that follow them."""
-    return tuple(accumulate(reversed(numbers), max))[::-1]
+    return order.lifted("definition", {found.doc: level(found) for found in order.ranked})
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:
@@ -306,28 +288,27 @@ def _diagnostics(
 def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: bool) -> tuple[list[Hit], list[int], list[Dropped]]:
     """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
     order, least = ranking.order, query.filters.min_score
-    best = list(zip(order.ranked, order.relevances, order.scores, strict=True))
-    if least is not None:
-        best = [one for one in best if one[1] >= least]
+    best = [place for place in order.places if least is None or place.relevance >= least]
     stands_for = ranking.stands_for if one_of_twins else {}
-    wanted = [one for one in best if one[0].doc not in stands_for] if stands_for else best
+    wanted = [place for place in best if place.candidate.doc not in stands_for] if stands_for else best
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    current_texts = ranking.view.read_best([r.doc for r, _, _ in wanted], query.limit, left_out, cancel, files=ranking.read_files)
+    docs = [place.candidate.doc for place in wanted]
+    current_texts = ranking.view.read_best(docs, query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []
     given: list[int] = []
     dropped: list[Dropped] = []
-    for (ranked, found, value), current in zip(wanted, current_texts, strict=False):  # as far as was read
+    for place, current in zip(wanted, current_texts, strict=False):  # as far as was read
+        ranked = place.candidate
         if isinstance(current, str):
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
         chunk = to_chunk(current)
         given.append(ranked.doc)
         rarity = ranking.context_of(ranked.doc).rarity
-        shares = contributions(ranked, value, found, reranked=ranked.doc in order.reranked)
-        told = signals(ranked, rerank=order.reranked.get(ranked.doc), shares=shares)
-        hits.append(Hit(chunk, found, told, focus(chunk, rarity, sought=ranked.defines > 0)))
+        seen = signals(place, rerank=order.reranked.get(ranked.doc))
+        hits.append(Hit(chunk, place.relevance, seen, focus(chunk, rarity, sought=ranked.defines > 0)))
     there = set(given)
-    for ranked, _, _ in best[: query.limit]:  # those that would have been given
+    for ranked in (place.candidate for place in best[: query.limit]):  # those that would have been given
         if (meant := stands_for.get(ranked.doc)) and meant.doc in there:
             reason = f"another variant of {meant.path}:{meant.start_line}-{meant.end_line}"
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, reason))

@@ -6,18 +6,19 @@ Two files are twins if their paths are the same but for versions and the words o
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate, split_names
 from carrel.model.types import Query
+from carrel.search.order import Order
 
 _LINE = re.compile(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
 _ROWS = _LINE.findall(resources.files(__package__).joinpath("variants.txt").read_text("utf-8"))
@@ -36,37 +37,32 @@ _Marks = frozenset[tuple[str, str]]
 """Kinds with names, of a variant or of what is wanted; a version's name is its numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Candidates with the right one of twins before the others, and by the number of each other one that which stands for it."""
-
-    order: tuple[Candidate, ...]
-    stands_for: Mapping[int, Candidate]
-
-
-def settle(view: SnapshotView, order: Sequence[Candidate], query: Query) -> Settled:
+def settle(view: SnapshotView, order: Order, query: Query) -> tuple[Order, Mapping[int, Candidate]]:
     """Put of twins the one first that is meant: it takes the place of the best one. The others keep their order.
+
+    Return the order, and by the number of each other one that which stands for it.
 
     What the question names counts most, then what the file in front is, this machine and the newer version. Variants that the
     question names side by side all stay, as does a file that is pinned.
     """
     stands_for: dict[int, Candidate] = {}
-    meant_by: dict[int, Candidate] = {}
+    gains: dict[int, float] = {}
+    scores = {place.candidate.doc: place.score for place in order.places}
     asked, front = _read(query.searched_text)[1] - {("system", "other")}, _read(query.active_path or "")[1]
     system, processor = machine()
     usual = frozenset({("system", system), ("processor", processor), ("manner", "sync"), ("age", "current")})
-    for group in _same_names(view, [one for one in order if not query.leaves_out(one.path, one.start_line, one.end_line)]):
+    for group in _same_names(view, [one for one in order.ranked if not query.leaves_out(one.path, one.start_line, one.end_line)]):
         marks = {one.path: _read(one.path)[1] for one in group}
         named = {path: _fit(asked, variant) for path, variant in marks.items()}
         wants = {path: (_fit(front, variant), _fit(usual, variant), _newness(variant)) for path, variant in marks.items()}
         meant = max(group, key=lambda one: (named[one.path], *wants[one.path]))
+        if meant is not group[0]:
+            gains[meant.doc] = math.nextafter(scores[group[0].doc], math.inf) - scores[meant.doc]
         for one in group:
-            meant_by[one.doc] = meant
             stays = marks[one.path] == marks[meant.path] or named[one.path] == named[meant.path] > 0 or one.path in query.pinned
             if not stays:
                 stands_for[one.doc] = meant
-    settled = {one.doc: one for place in order for one in (meant_by.get(place.doc, place), place)}
-    return Settled(tuple(settled.values()), stands_for)
+    return order.moved("variant", gains), stands_for
 
 
 def machine() -> tuple[str, str]:

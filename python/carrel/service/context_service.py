@@ -233,7 +233,8 @@ class Packing:
 
         found = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
-        own = found.relevant or tuple(hit for hit in found.hits if hit.chunk.path in ranking.query.pinned)
+        own = found.answer if self._request.trigger == "explicit" else found.wanted
+        own = own or tuple(hit for hit in found.hits if hit.chunk.path in ranking.query.pinned)
         attached, not_given = self._attached(ranking.view, token)
         return Selected(
             ranking,
@@ -249,6 +250,7 @@ class Packing:
         """Read the best candidates and pack them."""
         from carrel.pack.context import pack, pack_answer
         from carrel.search.candidates import Stopwatch
+        from carrel.search.certainty import doubt
 
         request, query = self._request, self.question.query
         selected = self.select(ranking, token)
@@ -280,7 +282,9 @@ class Packing:
                 read_lines=selected.lines,
             )
         watch.lap("pack")
-        return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, [selected.notice])
+        unsure = doubt(selected.found.confidence) if packed.items and request.trigger == "explicit" and hits == own else None
+        notices = [selected.notice, unsure]
+        return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, notices)
 
     def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:
         """Return the lines that the person chose, and those that can't be given with the reason."""

@@ -18,8 +18,8 @@ from carrel.model.errors import Cancelled
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.types import Query
-from carrel.question.confidence import is_enough
 from carrel.question.prepare import PreparedQuery
+from carrel.search.certainty import is_enough
 from carrel.search.retriever import Retrieval, retrieve
 
 NeedleKind = Literal["identifier", "message", "heading"]

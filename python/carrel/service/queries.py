@@ -69,11 +69,11 @@ class Found:
         return self.own.confidence
 
     @property
-    def relevant(self) -> tuple[Hit, ...]:
-        """Return the hits, without those of the workspace where it is all but sure that nothing there answers."""
-        searched = (self.own, *self.further)
-        irrelevant = {hit.chunk.id for one in searched for hit in one.hits if not one.relevant}
-        return tuple(hit for hit in self.hits if hit.chunk.id not in irrelevant)
+    def answer(self) -> tuple[Hit, ...]:
+        """Return the hits, but of a folder where it isn't sure that anything answers the best few alone."""
+        kept = {hit.chunk.id for one in (self.own, *self.further) for hit in one.answer}
+        left_out = {hit.chunk.id for one in (self.own, *self.further) for hit in one.hits} - kept
+        return tuple(hit for hit in self.hits if hit.chunk.id not in left_out)
 
 
 async def search(
@@ -115,6 +115,7 @@ async def search_index(
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
     documents = only_documents(query.filters)
+    query = replace(query, documents=documents)
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
         if not documents:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,12 +42,15 @@ class WorkspaceIndex:
 def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callable[[SearchArguments, int], Awaitable[SearchPage]]:
     """Return the search of `search_code`."""
     from carrel.agent.search_tool import most_hits, page, places_page, to_filters
+    from carrel.search.certainty import doubt
 
     async def search(asked: SearchArguments, tokens: int) -> SearchPage:
         query = Query(asked.query, most_hits(asked), to_filters(asked, scope.exclude), left_out=scope.left_out)
         found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
         shown = places_page if asked.format == "places" else page
-        return await workspace.run_interactive(lambda _: shown(found.relevant, tokens, tokenizer))
+        answer = await workspace.run_interactive(lambda _: shown(found.answer, tokens, tokenizer))
+        unsure = doubt(found.confidence) if found.answer else None
+        return replace(answer, text=f"{unsure}\n\n{answer.text}") if unsure else answer
 
     return search
 
@@ -59,7 +63,7 @@ def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[Knowledg
     async def search(asked: KnowledgeArguments) -> Sequence[Hit]:
         filters = Filters(path_globs=asked.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=asked.max_age_days)
         query = Query(asked.query, asked.limit, filters, left_out=scope.left_out)
-        return (await queries.search(workspace, query, 0, plan="off")).relevant
+        return (await queries.search(workspace, query, 0, plan="off")).answer
 
     return search
 

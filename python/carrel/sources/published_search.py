@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from carrel.model.native import Candidate, EditorContext, contributions, detect_language, languages, stem
+from carrel.model.native import Candidate, EditorContext, detect_language, languages, stem
 from carrel.model.published import SHORT_COMMIT, FoundIds, Head, PublishedAddress, PublishedChunk, ReadPoint
 from carrel.model.types import Chunk, Hit, Origin, Query, SourceName, Span, masks_in
 from carrel.question import query_words
 from carrel.search.focus import focus
-from carrel.search.ranking import RankingContext, rank, relevances, signals
-from carrel.search.retriever import Order, definitions_first
+from carrel.search.order import Order
+from carrel.search.ranking import RankingContext, rank, signals
+from carrel.search.retriever import definitions_first, placed
 from carrel.sources.published_words import question_terms, term_index
 
 POOL = 60
@@ -112,21 +113,17 @@ def ranked(asked: RemoteQuestion, found: FoundIds, points: Sequence[ReadPoint], 
                 defines=_defines(chunk, question.names),
             )
         )
-    order = rank(candidates, context, EditorContext())
-    scores = tuple(candidate.score for candidate in order)
-    settled = definitions_first(
-        Order(tuple(order), scores, relevances(order, scores, shown.head.floor)), context, replace(query, pinned=())
-    )
+    order = Order(placed(rank(candidates, context, EditorContext()), context, shown.head.floor))
     hits: list[Hit] = []
-    for candidate, relevance, score in zip(settled.ranked, settled.relevances, settled.scores, strict=True):
+    for found_at in definitions_first(order, context, replace(query, pinned=())).places:
         if len(hits) == query.limit:
             break
-        point = points[candidate.doc]
+        point = points[found_at.candidate.doc]
         if any(_overlap(hit.chunk, shown.path(point.chunk), point.chunk) for hit in hits):
             continue
         given = _shown(point, shown)
-        told = signals(candidate, shares=contributions(candidate, score, relevance))
-        hits.append(Hit(given, relevance, told, focus(given, context.rarity, sought=candidate.defines > 0)))
+        lines = focus(given, context.rarity, sought=found_at.candidate.defines > 0)
+        hits.append(Hit(given, found_at.relevance, signals(found_at), lines))
     return hits
 
 

@@ -207,7 +207,8 @@ class ServedSource:
         except NotReady:
             part.workspace.request_index()  # the person named it; whoever doesn't wait finds it later
             raise
-        plain = replace(query, filters=Filters(), left_out=(), active_path=None, open_paths=(), pinned=())
+        everything = Filters()
+        plain = replace(query, filters=everything, left_out=(), active_path=None, open_paths=(), pinned=(), documents=True)
         asked, max_age = replace(plain, limit=looked_at(query)), query.filters.max_age_days
 
         def finish(ranking: Ranking, token: CancelToken) -> list[Hit]:

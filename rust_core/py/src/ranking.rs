@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use carrel_core::base::error::Error;
 use carrel_core::query::ranking::{
-    ADDITIVE, Candidate, EditorContext, MULTIPLICATIVE, PathKind, RankingContext, Shown, Signals, Weights,
+    ADDITIVE, Candidate, EditorContext, MULTIPLICATIVE, PathKind, RankingContext, Signals, Weights,
     contributions as core_contributions, path_kinds as core_path_kinds, rank as core_rank, score as core_score,
 };
 use pyo3::prelude::*;
@@ -190,6 +190,11 @@ impl PyCandidate {
     }
 
     #[getter]
+    fn own_score(&self) -> f64 {
+        self.0.own_score()
+    }
+
+    #[getter]
     #[allow(clippy::float_cmp)] // 0 and 1 are what rules give that have nothing to say
     fn boosts(&self) -> Vec<(&'static str, f64)> {
         let added = ADDITIVE.iter().zip(self.0.gains).map(|(&(rule, _), gain)| (rule, gain)).filter(|(_, gain)| *gain != 0.0);
@@ -270,9 +275,8 @@ pub fn score(
 
 /// See `_core.pyi`.
 #[pyfunction]
-#[pyo3(signature = (candidate, in_order, shown, *, reranked=false))]
-pub fn contributions(candidate: &PyCandidate, in_order: f64, shown: f64, reranked: bool) -> Vec<(&'static str, f64)> {
-    core_contributions(&candidate.0, Shown { score: shown, in_order, reranked })
+pub fn contributions(candidate: &PyCandidate, relevance: f64) -> Vec<(&'static str, f64)> {
+    core_contributions(&candidate.0, relevance)
 }
 
 /// See `_core.pyi`.

@@ -88,7 +88,6 @@ end
 M.rules = {
   words = 'words of the question',
   meaning = 'close in meaning',
-  agreement = 'found by words and by meaning',
   coverage = 'holds many of the words',
   whole_file = 'the file as a whole is about it',
   path_match = 'the file is called like it',
@@ -100,10 +99,6 @@ M.rules = {
   in_view = 'open in the editor',
   nearby = 'near the file in front',
   tied = 'tied to the file in front',
-  coherence = 'best place of a file with many',
-  spread = 'another place of the same file came first',
-  pinned = 'pinned by you',
-  reranker = 'judged by the reranking model',
   combined = 'several searches together',
 }
 

@@ -22,7 +22,7 @@ from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
 from carrel.model.errors import place_of
 from carrel.pack.chat import augment, question_of
-from carrel.question.confidence import is_enough
+from carrel.search.certainty import GUESSES, doubt
 
 log = logging.getLogger(__name__)
 
@@ -212,10 +212,12 @@ class Interceptor:
     def _documents(self, query: str, limit: int) -> str:
         params = {"query": query, "limit": limit, "filters": {"languages": knowledge_form.LANGUAGES}}
         found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
-        hits = found["hits"] if is_enough(found["confidence"]) else []
+        unsure = doubt(found["confidence"])
+        hits = found["hits"][:GUESSES] if unsure else found["hits"]
         told = ((hit, knowledge_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
         text = knowledge_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
         problem = found["plan"].get("problem") if hits or found.get("missingFolders") else None
+        problem = " ".join(filter(None, (problem, unsure if hits else None)))
         return f"({problem})\n\n{text}" if problem else text
 
     def run_tool(self, request: dict[str, Any], answer: Any) -> None:

@@ -20,6 +20,7 @@ from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.structs import decode_call
 from carrel.model.types import Budget, Filters, Hit, Query
 from carrel.pack.formats import places_text
+from carrel.search.certainty import doubt
 from carrel.service import group_context, group_search, queries, workspace_tools
 from carrel.service.context_request import ContextRequest, FileRef
 from carrel.service.context_service import context
@@ -186,9 +187,10 @@ class Tools:
         searched = self._folders.searched(folder)
         await self._ready(searched, report)
         found = await group_search.search(searched, query, 0, history=history)
-        answer = _hits(self._name(searched), searched, found.relevant, text_of, found.confidence, found.missing)
+        answer = _hits(self._name(searched), searched, found.answer, text_of, found.confidence, found.missing)
         problem = found.diagnostics.problem
-        told = (*((problem,) if problem else ()), *_searched_for(found.diagnostics.rewritten))
+        unsure = doubt(found.confidence) if found.answer else None
+        told = (*filter(None, (problem, unsure)), *_searched_for(found.diagnostics.rewritten))
         return dataclasses.replace(answer, notes=(*told, *texts.notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report) -> None:

@@ -98,7 +98,7 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
 
 
 def _show_hits(result: Any, output: Output) -> None:
-    from carrel.question.confidence import is_enough
+    from carrel.search.certainty import doubt
 
     if problem := result.plan.get("problem"):
         output.warn(problem)
@@ -116,8 +116,8 @@ def _show_hits(result: Any, output: Output) -> None:
         if len(lines) > _SHOWN_LINES:
             output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
     _tell_rewritten(result, output)
-    if result.hits and not is_enough(result.confidence):
-        output.note(f"Likely nothing here answers that (confidence {result.confidence:.2f}): a chat would get none of these.")
+    if result.hits and (unsure := doubt(result.confidence)):
+        output.note(unsure)
     output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
 

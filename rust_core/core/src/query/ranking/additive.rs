@@ -6,10 +6,9 @@ use crate::query::matching::{name_stems, path_words};
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
 /// The rules with their names.
-pub const ADDITIVE: [(&str, Rule); 10] = [
+pub const ADDITIVE: [(&str, Rule); 9] = [
     ("words", words),
     ("meaning", meaning),
-    ("agreement", agreement),
     ("coverage", coverage),
     ("whole_file", whole_file),
     ("path_match", path_match),
@@ -31,13 +30,6 @@ fn meaning(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let of_words = context.pick(weights.meaning, weights.meaning_of_change);
     let weight = if context.is_symbol { weights.meaning_of_symbol } else { of_words };
     candidates.iter().map(|candidate| weight * candidate.dense.max(0.0)).collect()
-}
-
-/// Reciprocal rank fusion of both searches, 1 for the first of both.
-fn agreement(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weights = &context.weights;
-    let weight = context.pick(weights.agreement, weights.agreement_of_change);
-    candidates.iter().map(|candidate| weight * candidate.fused * (weights.fusion_constant + 1.0) / 2.0).collect()
 }
 
 /// Few words often are worth less than all words once.

@@ -80,6 +80,13 @@ pub struct Candidate {
     pub lifts: Vec<(&'static str, f64)>,
 }
 
+impl Candidate {
+    /// What the evidence for it amounts to, whatever else is in the list.
+    pub fn own_score(&self) -> f64 {
+        self.gains.iter().sum::<f64>() * self.factors.iter().product::<f64>()
+    }
+}
+
 impl From<Signals> for Candidate {
     fn from(signals: Signals) -> Self {
         Self { signals: Arc::new(signals), factors: [1.0; MULTIPLICATIVE.len()], ..Self::default() }

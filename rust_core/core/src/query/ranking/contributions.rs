@@ -6,34 +6,16 @@ use super::multiplicative::MULTIPLICATIVE;
 
 /// Scores are shown in hundredths: contributions are whole ones, so that what is shown adds up.
 const HUNDREDTHS: f64 = 100.0;
-/// All of it is what a reranker said.
-const RERANKER: &str = "reranker";
-/// The score was made from several searches, or from the parts of an issue: no rule has a share of its own.
+/// The evidence adds up to nothing: no rule has a share of its own.
 const COMBINED: &str = "combined";
-/// The listwise rule that scales what the others made: what it took is what they leave unexplained.
-const SPREAD: &str = "spread";
-/// The listwise rule that puts files first.
-const PINNED: &str = "pinned";
-/// Two scores that differ by less of themselves are one.
-const SAME: f64 = 1e-9;
 
-/// A score that is shown, and the one that it comes from.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown {
-    /// From 0 to 1.
-    pub score: f64,
-    /// The candidate's score in the final order.
-    pub in_order: f64,
-    /// Whether a reranker judged it.
-    pub reranked: bool,
-}
-
-/// Return rules with their signed shares of the score that is shown, in hundredths, which add up to it. The largest come first.
-pub fn contributions(candidate: &Candidate, shown: Shown) -> Vec<(&'static str, f64)> {
-    let (total, score) = (hundredths(shown.score), candidate.score);
-    let is_same = (shown.in_order - score).abs() <= SAME * shown.in_order.abs().max(score.abs());
-    if shown.reranked || score <= 0.0 || !is_same {
-        return share(if shown.reranked { RERANKER } else { COMBINED }, total).into_iter().collect();
+/// Return rules with their signed shares of a relevance, in hundredths, which add up to it. The largest come first.
+///
+/// What orders the list as a whole has no share: a relevance is that of the candidate's own evidence.
+pub fn contributions(candidate: &Candidate, relevance: f64) -> Vec<(&'static str, f64)> {
+    let (total, score) = (hundredths(relevance), candidate.own_score());
+    if score <= 0.0 || !score.is_finite() {
+        return share(COMBINED, total).into_iter().collect();
     }
     let scale = total / score;
     let mut parts: Vec<(&'static str, f64, f64)> =
@@ -62,7 +44,7 @@ fn share(rule: &'static str, hundredths: f64) -> Option<(&'static str, f64)> {
     (hundredths != 0.0).then_some((rule, hundredths / HUNDREDTHS))
 }
 
-/// Return what each rule changed of the score, in the order in which they were applied; they add up to it.
+/// Return what each rule changed of the candidate's own score, in the order in which they were applied; they add up to it.
 fn amounts(candidate: &Candidate) -> Vec<(&'static str, f64)> {
     let mut amounts: Vec<_> = ADDITIVE.iter().zip(candidate.gains).map(|(&(rule, _), gain)| (rule, gain)).collect();
     let mut score: f64 = candidate.gains.iter().sum();
@@ -70,31 +52,19 @@ fn amounts(candidate: &Candidate) -> Vec<(&'static str, f64)> {
         amounts.push((rule, score * factor - score));
         score *= factor;
     }
-    let mut pinned = 0.0;
-    for &(rule, lift) in &candidate.lifts {
-        if rule == PINNED {
-            pinned = lift;
-        } else {
-            score += lift;
-            amounts.push((rule, lift));
-        }
-    }
-    amounts.push((SPREAD, candidate.score - pinned - score));
-    amounts.push((PINNED, pinned));
     amounts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ADDITIVE, Shown, contributions, hundredths};
-    use crate::query::ranking::Candidate;
+    use super::{ADDITIVE, contributions, hundredths};
+    use crate::query::ranking::{Candidate, Signals};
 
     #[test]
     fn what_is_no_number_is_no_rules_share() {
         for score in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
-            let candidate = Candidate { score, gains: [score; ADDITIVE.len()], ..Candidate::default() };
-            let told = contributions(&candidate, Shown { score: 0.5, in_order: score, reranked: false });
-            assert_eq!(told, [("combined", 0.5)], "{score}");
+            let candidate = Candidate { gains: [score; ADDITIVE.len()], ..Candidate::from(Signals::default()) };
+            assert_eq!(contributions(&candidate, 0.5), [("combined", 0.5)], "{score}");
         }
     }
 

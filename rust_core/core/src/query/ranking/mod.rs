@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 pub use additive::ADDITIVE;
 pub use candidate::{Candidate, Signals};
-pub use contributions::{Shown, contributions};
+pub use contributions::contributions;
 pub use kinds::{PathKind, path_kinds};
 use listwise::LISTWISE;
 pub use multiplicative::MULTIPLICATIVE;
@@ -104,10 +104,13 @@ pub struct EditorContext {
     pub pinned: HashSet<String>,
 }
 
+/// Of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
+const RANK_CONSTANT: f64 = 60.0;
+
 /// Rules to leave out, by name.
 pub type DisabledRules<'a> = &'a HashSet<String>;
 
-/// The order of candidates, best first, by their places: equal ones by path, then by place in the file. Sets what the stages made
+/// The order of candidates, best first, by their places: equal ones by what both searches say, then by path and place in the file. Sets what the stages made
 /// of each.
 pub fn rank(
     candidates: &mut [Candidate],
@@ -135,7 +138,7 @@ pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &Ed
     };
     candidates.iter_mut().zip(literal).for_each(|(candidate, literal)| candidate.verbatim_evidence = literal);
     for candidate in candidates.iter_mut() {
-        let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (context.weights.fusion_constant + f64::from(place)));
+        let share = |place: Option<u32>| place.map_or(0.0, |place| 1.0 / (RANK_CONSTANT + f64::from(place)));
         candidate.fused = share(candidate.dense_rank) + share(candidate.lexical_rank);
         candidate.gains = [0.0; ADDITIVE.len()];
         candidate.factors = [1.0; MULTIPLICATIVE.len()];
@@ -154,7 +157,7 @@ pub fn score(candidates: &mut [Candidate], context: &RankingContext, editor: &Ed
         }
     }
     for candidate in candidates {
-        candidate.score = candidate.gains.iter().sum::<f64>() * candidate.factors.iter().product::<f64>();
+        candidate.score = candidate.own_score();
     }
 }
 
@@ -163,7 +166,8 @@ fn order(candidates: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);
-        b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)).then(a.doc.cmp(&b.doc))
+        let by_score = b.score.total_cmp(&a.score).then(b.fused.total_cmp(&a.fused));
+        by_score.then_with(|| a.path.cmp(&b.path)).then(a.doc.cmp(&b.doc))
     });
     order
 }

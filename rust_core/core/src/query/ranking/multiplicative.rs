@@ -54,9 +54,15 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
         .collect()
 }
 
-/// The prior of the path, as far as no evidence outweighs it: what only such a file holds word for word is what was asked for.
-fn path_penalty(candidates: &[Candidate], _: &RankingContext, _: &EditorContext) -> Vec<f64> {
-    candidates.iter().map(|candidate| candidate.prior.powf(1.0 - candidate.verbatim_evidence.unrivalled)).collect()
+/// The prior of the path, as far as no evidence outweighs it: what only such a file defines or holds word for word is what was asked
+/// for. A change is described in words that its test repeats.
+fn path_penalty(candidates: &[Candidate], context: &RankingContext, _: &EditorContext) -> Vec<f64> {
+    let is_elsewhere = candidates.iter().any(|candidate| candidate.prior >= 1.0 && candidate.defines >= 1.0);
+    let evidence = |candidate: &Candidate| {
+        let is_meant = !context.is_change && candidate.defines >= 1.0 && !is_elsewhere;
+        if is_meant { 1.0 } else { candidate.verbatim_evidence.unrivalled }
+    };
+    candidates.iter().map(|candidate| candidate.prior.powf(1.0 - evidence(candidate))).collect()
 }
 
 /// Files that the person has open are likelier to be meant.

@@ -43,12 +43,6 @@ weights! {
     meaning_of_change: 0.8,
     /// The same of a bare symbol, which is looked up by its name rather.
     meaning_of_symbol: 0.45,
-    /// Reciprocal rank fusion of a question.
-    agreement: 0.4,
-    /// The same of a change.
-    agreement_of_change: 0.3,
-    /// Rank constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
-    fusion_constant: 60.0,
     /// The share of a question's terms that a chunk holds.
     coverage: 0.1,
     /// The same of a change.

@@ -18,7 +18,6 @@ public final class Why {
     private static final Map<String, String> RULES = Map.ofEntries(
             Map.entry("words", "words of the question"),
             Map.entry("meaning", "close in meaning"),
-            Map.entry("agreement", "found by words and by meaning"),
             Map.entry("coverage", "holds many of the words"),
             Map.entry("whole_file", "the file as a whole is about it"),
             Map.entry("path_match", "the file is called like it"),
@@ -30,10 +29,6 @@ public final class Why {
             Map.entry("in_view", "open in the editor"),
             Map.entry("nearby", "near the file in front"),
             Map.entry("tied", "tied to the file in front"),
-            Map.entry("coherence", "best place of a file with many"),
-            Map.entry("spread", "another place of the same file came first"),
-            Map.entry("pinned", "pinned by you"),
-            Map.entry("reranker", "judged by the reranking model"),
             Map.entry("combined", "several searches together"));
 
     private Why() {}

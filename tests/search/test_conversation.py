@@ -8,22 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.model.native import Candidate
-from carrel.question.follow_up import Scored, join
+from carrel.search.conversation import joined as join
+from carrel.search.order import Order, Place, sort
 
 
-def search(*found: tuple[int, str, float]) -> Scored:
-    return [(Candidate(doc, path, doc, doc), score) for doc, path, score in found]
+def search(*found: tuple[int, str, float]) -> Order:
+    return Order(sort(Place(Candidate(doc, path, doc, doc), score, 0.1) for doc, path, score in found))
 
 
 PATHS = {4: "b.py", 5: "other.py"}
 
 
-def judged(docs: Sequence[int]) -> list[Candidate]:
-    return [Candidate(doc, PATHS[doc], doc, doc, dense=0.5) for doc in docs]
+def judged(docs: Sequence[int]) -> list[Place]:
+    return [Place(Candidate(doc, PATHS[doc], doc, doc, dense=0.5), 0.0, 0.0) for doc in docs]
 
 
-def joined(own: Scored, *others: Scored, share: float = 0.4) -> list[tuple[int, float]]:
-    return [(one.doc, round(score, 3)) for one, score in join(own, others, share, judged)]
+def joined(own: Order, *others: Order, share: float = 0.4) -> list[tuple[int, float]]:
+    return [(one.candidate.doc, round(one.score, 3)) for one in join(own, others, share, judged).places]
 
 
 def test_a_file_counts_by_its_best_places_in_all_searches() -> None:
@@ -39,9 +40,11 @@ def test_the_own_search_has_the_scale_and_others_their_share() -> None:
 
 
 def test_what_only_others_found_is_judged_by_the_question_itself() -> None:
-    (first, best), (second, score) = join(search((1, "a.py", 10.0)), [search((5, "other.py", 4.0))], 0.4, judged)
-    assert (first.doc, second.doc, second.dense) == (1, 5, 0.5)
-    assert score < best
+    first, second = join(search((1, "a.py", 10.0)), [search((5, "other.py", 4.0))], 0.4, judged).places
+    assert (first.candidate.doc, second.candidate.doc, second.candidate.dense) == (1, 5, 0.5)
+    assert second.score < first.score
+    assert second.relevance == 0.1, "as relevant as the search says that found it"
+    assert [name for name, _ in second.steps] == ["conversation"]
 
 
 def test_searches_that_find_nothing_or_nothing_good_change_nothing() -> None:
@@ -57,7 +60,11 @@ SCORES = st.lists(st.tuples(st.integers(0, 9), st.floats(-5, 50)), unique_by=lam
 @given(SCORES, st.lists(SCORES, max_size=3))
 def test_every_place_is_there_once_and_scores_fall(own: list[tuple[int, float]], others: list[list[tuple[int, float]]]) -> None:
     searches = [search(*((doc, f"{doc % 3}.py", score) for doc, score in found)) for found in (own, *others)]
-    pairs = join(searches[0], searches[1:], 0.4, lambda docs: [Candidate(doc, f"{doc % 3}.py", doc, doc) for doc in docs])
-    assert sorted(one.doc for one, _ in pairs) == sorted({doc for found in (own, *others) for doc, _ in found})
-    scores = [score for _, score in pairs]
+
+    def seen(docs: Sequence[int]) -> list[Place]:
+        return [Place(Candidate(doc, f"{doc % 3}.py", doc, doc), 0.0, 0.0) for doc in docs]
+
+    places = join(searches[0], searches[1:], 0.4, seen).places
+    assert sorted(one.candidate.doc for one in places) == sorted({doc for found in (own, *others) for doc, _ in found})
+    scores = [place.score for place in places]
     assert scores == sorted(scores, reverse=True)

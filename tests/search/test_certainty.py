@@ -6,7 +6,8 @@ import pytest
 from tests.question.test_follow_up import FILES
 from tests.support.texts import ask, indexed
 
-from carrel.question.confidence import FLOOR, OF_A_TRACE, is_enough, is_small_talk
+from carrel.question.small_talk import is_small_talk
+from carrel.search.certainty import FLOOR, GUESSES, OF_A_TRACE, UNSURE, is_enough
 
 VIEW = indexed(
     {
@@ -22,7 +23,6 @@ VIEW = indexed(
 @pytest.mark.parametrize(
     "text",
     [
-        "how long does a payment wait before the next try?",
         "RetrySchedule",
         "tax_name",
         "where is the tax of an order added?",
@@ -32,7 +32,21 @@ VIEW = indexed(
 def test_what_is_there_is_given(text: str) -> None:
     found = ask(VIEW, text)
     assert found.confidence > 0.3
-    assert found.relevant == found.hits != ()
+    assert found.answer == found.wanted == found.hits != ()
+
+
+def test_who_asks_gets_the_nearest_places_where_nothing_is_sure() -> None:
+    found = ask(VIEW, "how long does a payment wait before the next try?", limit=10)
+    assert found.confidence < UNSURE
+    assert found.answer[0].chunk.path == "shop/retry_schedule.py"
+    assert len(found.answer) <= GUESSES < len(found.hits)
+    assert all(hit.signals.matched for hit in found.answer)
+
+
+@pytest.mark.parametrize("word", ["order", "tax", "help"])
+def test_a_word_that_stands_in_the_index_is_never_answered_by_nothing(word: str) -> None:
+    view = indexed({**FILES, "shop/usage.py": "def usage():\n    print('help')\n"})
+    assert ask(view, word).answer, word
 
 
 @pytest.mark.parametrize(
@@ -50,7 +64,7 @@ def test_what_is_there_is_given(text: str) -> None:
 def test_nothing_is_given_where_nothing_answers(text: str) -> None:
     found = ask(VIEW, text)
     assert found.confidence < FLOOR
-    assert found.relevant == ()
+    assert found.wanted == ()
 
 
 def test_the_file_in_front_is_there_whatever_is_asked_of_it() -> None:

@@ -1,0 +1,86 @@
+"""How sure it is that a hit answers, and that anything does: from the evidence of each hit alone.
+
+Both are logistic models, fitted and checked on questions of other projects by `tests/bench/confidence.py`. Neither depends on a
+hit's place in the list, nor on what else is in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from carrel.model.native import Candidate
+from carrel.question.query_words import ParsedQuery
+from carrel.question.small_talk import is_small_talk
+
+OF_QUESTION = (-4.8, 2.25)
+"""Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
+OF_SYMBOL = (-4.75, 1.27)
+"""The same of a question that is a symbol alone, whose definition scores much more."""
+FLOOR_OF_FIT = 0.15
+"""The cosine below which a hit of the model is noise that these were fitted with."""
+
+CONFIDENCE = (-0.44, 1.4, 2.73, 2.69)
+"""Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine."""
+BEST = 3
+"""Candidates that count: which of close ones comes first is no matter of certainty."""
+FLOOR = 0.12
+"""Below it nothing is added to what nobody asked for."""
+UNSURE = 0.3
+"""Below it an answer to a question says that it isn't sure, and gives the best few places alone."""
+GUESSES = 3
+"""So many places."""
+DOUBT = "Not sure that anything here answers this: these are the nearest places. A name or word of the code may find more."
+OF_A_TRACE = 0.9
+"""At least so sure is it of a stack trace that goes through the indexed code, and of a message that the code writes: the words
+around say little. Set, not fitted."""
+
+
+def log_odds(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
+    """Return the logarithm of the odds that a candidate answers; `floor` is that of the model that gave its cosine."""
+    bias, weight = OF_SYMBOL if question.is_symbol else OF_QUESTION
+    value = bias + weight * (candidate.own_score - candidate.dense + above(candidate.dense, floor))
+    return value if math.isfinite(value) else bias
+
+
+def above(cosine: float, floor: float) -> float:
+    """Return a cosine as one of the model that these were fitted with: models differ in what their cosines begin with."""
+    return cosine - (floor - FLOOR_OF_FIT) if cosine > 0 else cosine
+
+
+def relevance(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
+    """Return how likely it is that a candidate answers, from 0 to 1."""
+    return _share(log_odds(candidate, question, floor))
+
+
+def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> float:
+    """Return how sure it is that the best of these candidates answer a question; greetings and thanks ask for nothing."""
+    if not ordered or (is_small_talk(question.text) and ordered[0].defines < 1):
+        return 0.0
+    return _share(sum(weight * value for weight, value in zip(CONFIDENCE, features(ordered, question, floor), strict=True)))
+
+
+def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float]:
+    """Return what the confidence weighs: 1, and the most of the best candidates in log odds, share of the terms, and cosine."""
+    best = ordered[:BEST]
+    odds, covered = max(log_odds(one, question, floor) for one in best), max(one.covered for one in best)
+    return 1.0, odds, covered, max(above(one.dense, floor) for one in best)
+
+
+def is_enough(found: float) -> bool:
+    """Tell whether so sure an answer may be added to what nobody asked for."""
+    return found >= FLOOR
+
+
+def is_sure(found: float) -> bool:
+    """Tell whether an answer needs no word of doubt."""
+    return found >= UNSURE
+
+
+def doubt(found: float) -> str | None:
+    """Return what somebody who asks must be told of an answer that isn't sure; None for one that is."""
+    return None if is_sure(found) else DOUBT
+
+
+def _share(odds: float) -> float:
+    return round(1 / (1 + math.exp(-odds)), 4) if odds > -700 else 0.0
