@@ -1,4 +1,4 @@
-"""The pinned packages of the span-labelled questions: labels, and sources fetched by each registry's ordinary client.
+"""Pinned packages: sources fetched by each registry's ordinary client, and the labels of the span-labelled questions.
 
 An archive is checked against its hash before it is unpacked, and kept in a cache outside the repository.
 """
@@ -40,22 +40,27 @@ class Question(msgspec.Struct, frozen=True):
     answers: tuple[Answer, ...]
 
 
-class Package(msgspec.Struct, frozen=True):
-    """A package of a registry as it was labelled; `without` names folders that no repository would hold."""
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """A package of a registry; `without` names folders that no repository would hold."""
 
     package: str
     version: str
     registry: str
     sha256: str
-    language: str
-    kept_aside: bool
-    questions: tuple[Question, ...]
     without: tuple[str, ...] = ()
 
     @property
     def folder(self) -> str:
         """A name for its folder on any file system."""
         return re.sub(r"[^A-Za-z0-9_.-]+", "+", f"{self.package}-{self.version}")
+
+
+class Package(Pinned, frozen=True, kw_only=True):
+    """A package as it was labelled."""
+
+    language: str
+    kept_aside: bool
+    questions: tuple[Question, ...]
 
 
 class FetchError(Exception):
@@ -82,7 +87,7 @@ def problems(package: Package, root: Path) -> list[str]:
     return found
 
 
-def sources(package: Package, cache: Path) -> Path:
+def sources(package: Pinned, cache: Path) -> Path:
     """Return the folder of a package's sources, fetched at the first call. Raises `FetchError`."""
     root = cache / package.folder
     if root.is_dir():
@@ -92,7 +97,7 @@ def sources(package: Package, cache: Path) -> Path:
         archive = _FETCH[package.registry](package, Path(work))
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
         if found != package.sha256:
-            message = f"{package.package} {package.version} has another hash than the labels were written for: {found}"
+            message = f"{package.package} {package.version} has another hash than the one that is pinned: {found}"
             raise FetchError(f"{message}. The registry gave another file; nothing can be measured with it.")
         unpacked = Path(work) / "unpacked"
         unpack(archive, unpacked, strip=package.registry != "maven")
@@ -121,18 +126,18 @@ def unpack(archive: Path, target: Path, *, strip: bool) -> None:
     folder.rename(target)
 
 
-def _pypi(package: Package, work: Path) -> Path:
-    options = ["--quiet", "--no-deps", "--no-binary=:all:", "--dest", str(work)]
+def _pypi(package: Pinned, work: Path) -> Path:
+    options = ["--quiet", "--no-deps", f"--no-binary={package.package}", "--dest", str(work)]
     _run([sys.executable, "-m", "pip", "download", *options, f"{package.package}=={package.version}"], package, work)
     return _only(work, "*.tar.gz", package)
 
 
-def _npm(package: Package, work: Path) -> Path:
+def _npm(package: Pinned, work: Path) -> Path:
     _run(["npm", "pack", "--silent", "--ignore-scripts", f"{package.package}@{package.version}"], package, work)
     return _only(work, "*.tgz", package)
 
 
-def _crates(package: Package, work: Path) -> Path:
+def _crates(package: Pinned, work: Path) -> Path:
     (work / "src").mkdir()
     (work / "src" / "lib.rs").touch()
     wanted = f'{package.package} = {{ version = "={package.version}", default-features = false }}'
@@ -143,22 +148,45 @@ def _crates(package: Package, work: Path) -> Path:
     return _only(home / "registry" / "cache", f"*/{package.package}-{package.version}.crate", package)
 
 
-def _go(package: Package, work: Path) -> Path:
+def _go(package: Pinned, work: Path) -> Path:
     told = _run(["go", "mod", "download", "-json", f"{package.package}@{package.version}"], package, work)
     return Path(json.loads(told)["Zip"])
 
 
-def _maven(package: Package, work: Path) -> Path:
+def _maven(package: Pinned, work: Path) -> Path:
     artifact = f"-Dartifact={package.package}:{package.version}:jar:sources"
     goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
     _run(["mvn", "-q", "-B", goal, artifact, f"-DoutputDirectory={work}"], package, work)
     return _only(work, "*-sources.jar", package)
 
 
-_FETCH = {"pypi": _pypi, "npm": _npm, "crates": _crates, "go": _go, "maven": _maven}
+def _debian(package: Pinned, work: Path) -> Path:
+    _run(["apt-get", "download", f"{package.package}={package.version}"], package, work)
+    files = work / "files.tar"
+    _run(["sh", "-c", 'dpkg-deb --fsys-tarfile "$0" > "$1"', str(_only(work, "*.deb", package)), str(files)], package, work)
+    return files
 
 
-def _run(command: Sequence[str], package: Package, work: Path) -> str:
+def _debian_source(package: Pinned, work: Path) -> Path:
+    try:
+        _run(["apt-get", "source", "--download-only", "-qq", f"{package.package}={package.version}"], package, work)
+    except FetchError as error:
+        raise FetchError(f"{error} Sources of Debian need `deb-src` in apt's list: see sources.list(5).") from None
+    return _only(work, "*.orig.tar.*[!c]", package)  # no signature
+
+
+_FETCH = {
+    "pypi": _pypi,
+    "npm": _npm,
+    "crates": _crates,
+    "go": _go,
+    "maven": _maven,
+    "debian": _debian,
+    "debian-source": _debian_source,
+}
+
+
+def _run(command: Sequence[str], package: Pinned, work: Path) -> str:
     """Run a registry's client and return what it prints."""
     program = shutil.which(command[0])
     wanted = f"{package.package} {package.version} can't be fetched"
@@ -174,7 +202,7 @@ def _run(command: Sequence[str], package: Package, work: Path) -> str:
     return done.stdout
 
 
-def _only(folder: Path, pattern: str, package: Package) -> Path:
+def _only(folder: Path, pattern: str, package: Pinned) -> Path:
     found = sorted(folder.glob(pattern))
     if not found:
         raise FetchError(f"{package.package} {package.version} was not among what its registry's client fetched ({pattern}).")
