@@ -27,6 +27,7 @@
 #   make bench-sources CHECKOUTS=FOLDER   the same with the documents as a source beside the code
 #   make bench-typos FOLDERS="FOLDER …"   are mistyped names found, in any projects
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
+#   make bench-wild [FOLDERS="FOLDER …"]   do invariants hold on pinned packages, or any projects, that nothing was made on (needs universal-ctags)
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
@@ -36,7 +37,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
 
 demo: build
 	$(BIN)/carrel demo
@@ -166,6 +167,9 @@ bench-typos: build
 
 bench-spans: build
 	$(BIN)/python -m tests.bench.spans
+
+bench-wild: build
+	$(BIN)/python -m tests.bench.wild $(FOLDERS)
 
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist
