@@ -78,7 +78,8 @@ def definitions_by_ctags(root: Path, texts: Mapping[str, str]) -> list[Definitio
     version = subprocess.run([program, "--version"], text=True, capture_output=True, check=False).stdout if program else ""
     if program is None or "Universal Ctags" not in version:
         raise ProgramMissing("Definitions are those of universal-ctags, which isn't installed: apt-get install universal-ctags")
-    command = [program, "--output-format=json", "--fields=+neKl", "--links=no", "--exclude=.git", "-R", "-f", "-", "."]
+    reading = ["--map-TypeScript=+.tsx", "--map-JavaScript=+.jsx", "--links=no", "--exclude=.git", "-R"]
+    command = [program, "--output-format=json", "--fields=+neKl", *reading, "-f", "-", "."]
     printed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
     places: dict[str, set[Place]] = defaultdict(set)
     wanted: set[str] = set()
@@ -89,9 +90,11 @@ def definitions_by_ctags(root: Path, texts: Mapping[str, str]) -> list[Definitio
             continue  # the end, or a name that isn't UTF-8
         if tag.get("_type") != "tag" or tag.get("language") in _NO_CODE or "line" not in tag:
             continue
-        name = re.split(r"[.:]", tag["name"])[-1]
-        places[name].add((tag["path"].removeprefix("./"), tag["line"], tag.get("end", 0)))
-        if tag["kind"] in _KINDS and len(name) > 2 and _NAME.fullmatch(name):
+        path, name = tag["path"].removeprefix("./"), re.split(r"[.:]", tag["name"])[-1]
+        if path.endswith(".h") and "@interface" in texts.get(path, ""):
+            continue  # Objective-C, which ctags reads as C++
+        places[name].add((path, tag["line"], tag.get("end", 0)))
+        if tag["kind"] in _KINDS and len(name) > 2 and name != "constructor" and _NAME.fullmatch(name):
             wanted.add(name)
     lines = {path: lines_of(text) for path, text in texts.items()}
 
