@@ -66,7 +66,7 @@ CLOSE = 0.02
 UNRELATED = 50
 PORTIONS = 4
 
-_WORD = re.compile(r"[^\W\d]\w+")
+_WORD = re.compile(r"(?<![\w\\])[^\W\d]\w+")
 
 
 @dataclass(slots=True)
@@ -155,11 +155,14 @@ def examine(
     tallies = {name: Tally() for name in GOALS}
     look_at_files(tree, tallies)
     look_at_pieces(tree, tallies[BEGINS])
-    rng = random.Random(seed)  # noqa: S311 - repeatable, no secret
+
+    def rng(kind: str) -> random.Random:  # what is drawn of a kind doesn't depend on what there is of another
+        return random.Random(f"{seed} {kind}")  # noqa: S311 - repeatable, no secret
+
     times = Counter(word for text in texts.values() for word in _WORD.findall(text))
-    words = drawn([word for word, used in times.items() if used >= uses], count, rng)
-    names = drawn([one for one in definitions if any(path in texts for path, _, _ in one.places)], count, rng)
-    lines = lines_once(texts, count, rng)
+    words = drawn([word for word, used in times.items() if used >= uses], count, rng("words"))
+    names = drawn([one for one in definitions if any(path in texts for path, _, _ in one.places)], count, rng("names"))
+    lines = lines_once(texts, count, rng("lines"))
     for word in words:
         look_at_word(tree, word, times[word], tallies)
     for definition in names:
@@ -167,7 +170,7 @@ def examine(
     for path, number, line in lines:
         look_at_line(tree, path, number, line, tallies[LINE])
     asked = [*words, *(one.name for one in names), *(line for _, _, line in lines)]
-    look_at_relevance(tree, drawn(asked, count // 2, rng), tallies)
+    look_at_relevance(tree, drawn(asked, count // 2, rng("relevance")), tallies)
     return tallies
 
 
