@@ -45,6 +45,7 @@ PAGES = {
             "generated",
             "issues",
             "spans",
+            "wild",
             "followups",
             "scenes",
             "changes",
