@@ -127,7 +127,7 @@ class Tree:
         """Return the lines that a pack shows, as (path, line)."""
         ranking, found = self.ask(text)
         items = pack_answer(
-            ranking, found.relevant, ranking.query, PACK, self.tokenizer, CancelToken(), read_lines=self.view.lines
+            ranking, found.answer, ranking.query, PACK, self.tokenizer, CancelToken(), read_lines=self.view.lines
         ).items
         shown = ((item.hit.chunk.path, *run) for item in items for run in item.runs)
         return {(path, line) for path, first, last in shown for line in range(first, last + 1)}
@@ -216,7 +216,7 @@ def look_at_pieces(tree: Tree, tally: Tally) -> None:
 def look_at_word(tree: Tree, word: str, times: int, tallies: Tallies) -> None:
     """Ask for a word that the tree uses."""
     _, found = tree.ask(word)
-    hits = found.relevant
+    hits = found.answer
     why = f"none, confidence {found.confidence}" if found.hits else "no hit"
     tallies[ANSWERED].add("" if hits else f"{word} ({times} uses): {why}")
     if hits:
@@ -227,9 +227,9 @@ def look_at_word(tree: Tree, word: str, times: int, tallies: Tallies) -> None:
 def look_at_definition(tree: Tree, definition: Definition, texts: Mapping[str, str], tallies: Tallies) -> None:
     """Ask for a bare name, and for a pack of it."""
     _, found = tree.ask(definition.name)
-    first = any(_covers(hit, path, start) for hit in found.relevant[:1] for path, start, _ in definition.places)
+    first = any(_covers(hit, path, start) for hit in found.answer[:1] for path, start, _ in definition.places)
     where = ", ".join(f"{path}:{start}-{end or '?'}" for path, start, end in definition.places)
-    tallies[DEFINED].add("" if first else f"{definition.name} ({where}): {_seen(found.relevant)}")
+    tallies[DEFINED].add("" if first else f"{definition.name} ({where}): {_seen(found.answer)}")
     bodies = {}
     for path, start, end in definition.places:
         lines = lines_of(texts.get(path, ""))
@@ -247,7 +247,7 @@ def look_at_definition(tree: Tree, definition: Definition, texts: Mapping[str, s
 
 def look_at_line(tree: Tree, path: str, number: int, line: str, tally: Tally) -> None:
     """Ask for a line as it stands."""
-    hits = tree.ask(line)[1].relevant
+    hits = tree.ask(line)[1].answer
     found = any(_covers(hit, path, number) for hit in hits[:FIRST])
     tally.add("" if found else f"{path}:{number}: {line!r}: {_seen(hits)}")
 
