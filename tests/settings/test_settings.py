@@ -212,6 +212,22 @@ def test_a_workspace_cannot_raise_limits() -> None:
     assert (settings.rag_top_k, settings.max_file_bytes) == (2, 500_000)
 
 
+@pytest.mark.parametrize(
+    ("values", "budget", "places"),
+    [
+        ({}, Budget(4_000, "chars"), 5),
+        ({}, Budget(8_000, "tokens"), 26),
+        ({}, Budget(100_000, "tokens"), 50),
+        ({"ragTopK": 3}, Budget(8_000, "tokens"), 3),
+        ({"ragTopK": 20}, Budget(100, "tokens"), 20),
+    ],
+)
+def test_a_larger_budget_has_more_places_unless_somebody_says_how_many(
+    values: dict[str, int], budget: Budget, places: int
+) -> None:
+    assert resolve(editor(**values))[0].places(budget) == places
+
+
 @pytest.mark.parametrize(("name", "text"), [("settings.toml", "ragTopK = 9\n"), ("settings.json", '\ufeff{"ragTopK": 9}')])
 def test_the_user_file_is_toml_or_json(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name

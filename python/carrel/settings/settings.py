@@ -59,7 +59,11 @@ class Settings:
         "Put context before chat turns. Explicit questions (a command, a tool call, the CLI) work without it.",
         workspace="off",
     )
-    rag_top_k: Annotated[int, Meta(ge=1, le=20)] = _setting(5, "How many hits a chat context holds at most.", workspace="lower")
+    rag_top_k: Annotated[int, Meta(ge=1, le=20)] = _setting(
+        5,
+        "How many hits a chat context holds at most. While it is the default, it grows with the budget: one for each 300 tokens.",
+        workspace="lower",
+    )
     rag_auto_index: bool = _setting(False, "Index a workspace when it opens.", workspace="off")
     budget: Budget = _setting(
         Budget(),
@@ -215,6 +219,13 @@ class Settings:
         """How long contexts get, by the model's window."""
         return BudgetPolicy(self.budget, self.budget_share, self.budget_ceiling)
 
+    def places(self, budget: Budget) -> int:
+        """Return how many places a context of this budget may hold, unless a caller says so itself."""
+        if self.rag_top_k != _FIELDS["rag_top_k"].default:
+            return self.rag_top_k
+        tokens = budget.amount if budget.unit == "tokens" else budget.amount // CHARACTERS_A_TOKEN
+        return min(max(self.rag_top_k, tokens // TOKENS_A_PLACE), MOST_PLACES)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -246,6 +257,8 @@ class Layer:
 
 
 _HINTS: dict[str, Any] = get_type_hints(Settings, include_extras=True)
+TOKENS_A_PLACE, CHARACTERS_A_TOKEN, MOST_PLACES = 300, 4, 50
+"""A context of the default `ragTopK` holds a place for so many tokens, of so many characters, up to so many."""
 _FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 

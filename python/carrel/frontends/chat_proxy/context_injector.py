@@ -177,7 +177,7 @@ class ContextInjector:
             return "rate limit"
         request = ContextRequest(
             work.query,
-            settings.rag_top_k,
+            settings.places(budget),
             budget,
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),

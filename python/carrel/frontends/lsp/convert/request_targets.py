@@ -122,10 +122,11 @@ class RequestTargets:
         """Return the question for context."""
         settings = workspace.settings
         active = self.named(workspace, params.active.uri) if params.active else None
+        budget = convert.to_budget(params.budget, default_budget(settings, params))
         return ContextRequest(
             query=query,
-            limit=params.top_k or settings.rag_top_k,
-            budget=convert.to_budget(params.budget, default_budget(settings, params)),
+            limit=params.top_k or settings.places(budget),
+            budget=budget,
             filters=convert.to_filters(params.filters, params.exclude),
             model=params.model,
             active=active,
