@@ -442,6 +442,9 @@ class ReadFiles:
     state; whether a file may be read is asked each time. Drop it with the question."""
 
     def __new__(cls) -> ReadFiles: ...
+    @property
+    def reads(self) -> int:
+        """How many times a file was read as a whole."""
 
 @final
 class Snapshot:
@@ -487,10 +490,12 @@ class Snapshot:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...
     def file_chunks(self, path: str) -> list[ChunkInfo]: ...
+    def last_line(self, path: str) -> int:
+        """The last line that a chunk of this file ends on; 0 where it is not in the index."""
     def paths(self) -> list[str]: ...
     def secrets(self, path: str) -> list[tuple[str, int, int]]:
         """(rule, first line, last line) of each secret that is masked in this file; never its value."""
-    def lines(self, path: str, start_line: int, end_line: int) -> str | None:
+    def lines(self, path: str, start_line: int, end_line: int, *, files: ReadFiles | None = None) -> str | None:
         """These lines as they stand now in the buffer or on disk; None where the file may not be read or is gone."""
     def text(self, path: str) -> str | None:
         """All of an indexed file as it stands now; None where it may not be read or is gone."""

@@ -212,8 +212,8 @@ class Corpus:
         )
 
     def _packed(self, case: Case, ranking: Ranking, hits: Sequence[Hit]) -> float:
-        query, view = case.question.query, self.views[case.index]
-        items = pack_answer(ranking, hits[:10], query, PACK, self._tokenizer, CancelToken(), read_lines=view.lines).items
+        query = case.question.query
+        items = pack_answer(ranking, hits[:10], query, PACK, self._tokenizer, CancelToken(), read_lines=ranking.lines).items
         return self._share(case, [(item.hit.chunk.path, *run) for item in items for run in item.runs])
 
 

@@ -89,7 +89,10 @@ class FakeView:
     def file_chunks(self, path: str) -> list[Any]:
         return [self._info(doc) for doc, chunk in enumerate(self.items) if chunk.path == path]
 
-    def lines(self, path: str, start_line: int, end_line: int) -> str | None:
+    def last_line(self, path: str) -> int:
+        return max((chunk.span.end_line for chunk in self.file_chunks(path)), default=0)
+
+    def lines(self, path: str, start_line: int, end_line: int, *, files: Any = None) -> str | None:
         return None
 
     def text(self, path: str) -> str | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
-from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Query
@@ -77,7 +75,7 @@ def pack_answer(
         query,
         budget,
         tokenizer,
-        count_lines=partial(lines_known, ranking.view),
+        last_line=ranking.view.last_line,
         attached=attached,
         form=form,
         dropped=dropped,
@@ -95,24 +93,19 @@ def offered(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelT
     return replace(offer(ranking, hits, query, cancel), related=related(ranking, hits, query, cancel))
 
 
-def lines_known(view: SnapshotView, path: str) -> int:
-    """Return the number of the last line that the index has of a file."""
-    return max((chunk.end_line for chunk in view.file_chunks(path)), default=0)
-
-
 def pack_offer(
     offer: Offer,
     query: Query,
     budget: Budget,
     tokenizer: Tokenizer,
     *,
-    count_lines: Callable[[str], int],
+    last_line: Callable[[str], int],
     attached: Sequence[Hit] = (),
     form: Format | Form = "xml",
     dropped: Sequence[Dropped] = (),
     read_lines: LineReader | None = None,
 ) -> ContextPack:
-    """Fill the budget with the best lines of what is offered. `count_lines` gives the number of a file's last line."""
+    """Fill the budget with the best lines of what is offered. `last_line` gives the number of a file's last line."""
     filters = query.filters
     of_chunks = filters.symbol is not None or filters.metadata or filters.min_score is not None
     return pack_passages(
@@ -127,7 +120,7 @@ def pack_offer(
         dropped=dropped,
         read_lines=read_lines,
         # What was asked of chunks holds for no lines beside them.
-        last_line=None if of_chunks else count_lines,
+        last_line=None if of_chunks else last_line,
     )
 
 

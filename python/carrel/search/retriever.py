@@ -58,6 +58,10 @@ class Ranking:
         """Return the question that a candidate was found for."""
         return self.contexts.get(doc, self.context)
 
+    def lines(self, path: str, first: int, last: int) -> str | None:
+        """Return lines of a file as they stand now; None where they can't be read."""
+        return self.view.lines(path, first, last, files=self.read_files)
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

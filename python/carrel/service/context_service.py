@@ -191,7 +191,7 @@ class Selected:
 
     def lines(self, path: str, first: int, last: int) -> str | None:
         """Return lines as they stand now; None where the person left some out, or they can't be read."""
-        return None if self.query.leaves_out(path, first, last) else self.ranking.view.lines(path, first, last)
+        return None if self.query.leaves_out(path, first, last) else self.ranking.lines(path, first, last)
 
 
 class Packing:

@@ -133,7 +133,7 @@ def _packed(
     token: CancelToken,
 ) -> tuple[ContextAnswer, Retrieval]:
     """Pack what was selected in the folders, each path with the name of its folder. Runs on a thread."""
-    from carrel.pack.context import lines_known, offered, pack, pack_offer, shows_lines
+    from carrel.pack.context import offered, pack, pack_offer, shows_lines
     from carrel.search.candidates import Stopwatch
     from carrel.search.folders import named_drop, named_hit, named_offer
     from carrel.search.merge import summed
@@ -145,9 +145,9 @@ def _packed(
         name, _, rest = path.partition("/")
         return selected[name].lines(rest, first, last) if name in selected else None
 
-    def count_lines(path: str) -> int:
+    def last_line(path: str) -> int:
         name, _, rest = path.partition("/")
-        return lines_known(selected[name].ranking.view, rest)
+        return selected[name].ranking.view.last_line(rest)
 
     own = _merged(selected, request.limit)
     query = replace(next(iter(selected.values())).query, text=request.query, filters=request.filters, limit=request.limit)
@@ -165,7 +165,7 @@ def _packed(
             query,
             request.budget,
             tokenizer,
-            count_lines=count_lines,
+            last_line=last_line,
             attached=attached,
             form=request.format,
             dropped=dropped,

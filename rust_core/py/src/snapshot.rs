@@ -28,6 +28,11 @@ impl PyReadFiles {
     fn new() -> Self {
         Self::default()
     }
+
+    #[getter]
+    fn reads(&self) -> usize {
+        self.0.reads()
+    }
 }
 
 /// See `_core.pyi`.
@@ -127,6 +132,10 @@ impl PySnapshot {
         py.detach(|| self.0.file_chunks(path)).into_iter().map(PyChunkInfo).collect()
     }
 
+    fn last_line(&self, py: Python<'_>, path: &str) -> u32 {
+        py.detach(|| self.0.last_line(path))
+    }
+
     fn paths(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.0.paths())
     }
@@ -136,8 +145,11 @@ impl PySnapshot {
         found.into_iter().map(|secret| (secret.kind, secret.start_line, secret.end_line)).collect()
     }
 
-    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32) -> Option<String> {
-        py.detach(|| self.0.lines(path, start_line, end_line))
+    #[pyo3(signature = (path, start_line, end_line, *, files = None))]
+    fn lines(&self, py: Python<'_>, path: &str, start_line: u32, end_line: u32, files: Option<&PyReadFiles>) -> Option<String> {
+        let own = PyReadFiles::default();
+        let files = files.unwrap_or(&own);
+        py.detach(|| self.0.lines(path, start_line, end_line, &files.0))
     }
 
     fn text(&self, py: Python<'_>, path: &str) -> Option<String> {

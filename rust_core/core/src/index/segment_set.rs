@@ -120,7 +120,8 @@ impl LiveSegment {
         range.end - range.start
     }
 
-    fn find(&self, path: &str) -> Option<u32> {
+    /// The live file at this path.
+    pub fn find(&self, path: &str) -> Option<u32> {
         let by_path = self.by_path.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.segment.file_count()).collect();
             order.sort_by_cached_key(|&file| self.segment.file(file).path);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use carrel_core::workspace::snapshot::ReadFiles;
 use carrel_core::workspace::store::Store;
 
 use crate::support::{Workspace, carry_out, index, python, token};
@@ -44,7 +45,7 @@ fn ask(store: &Store, path: &str, given: &AtomicUsize) {
     assert!(chunks.iter().all(|chunk| is_clean(&chunk.chunk.symbol)), "{path} was indexed through a link");
     let docs: Vec<_> = chunks.into_iter().map(|chunk| chunk.doc).collect();
     let fresh = snapshot.read_current(&docs, &token()).unwrap().into_iter().flatten().map(|chunk| chunk.text);
-    for text in fresh.chain(snapshot.text(path)).chain(snapshot.lines(path, 1, 2)) {
+    for text in fresh.chain(snapshot.text(path)).chain(snapshot.lines(path, 1, 2, &ReadFiles::default())) {
         assert!(is_clean(&text), "{path} gave {text}");
         given.fetch_add(1, Ordering::Relaxed);
     }

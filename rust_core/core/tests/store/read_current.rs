@@ -60,7 +60,7 @@ fn what_became_private_is_not_given() {
     let (workspace, store) = setup();
     let private = read_current(&store, "a.py", "two", || workspace.write(".gitignore", "*.py\n"));
     assert_eq!(private, Err("a.py: ignored".to_owned()));
-    assert_eq!(store.snapshot().unwrap().lines("a.py", 1, 2), None);
+    assert_eq!(store.snapshot().unwrap().lines("a.py", 1, 2, &ReadFiles::default()), None);
 }
 
 #[cfg(unix)]
@@ -102,11 +102,18 @@ fn columns_count_as_editors_do() {
 fn lines_are_those_of_now() {
     let (workspace, store) = setup();
     let snapshot = store.snapshot().unwrap();
-    assert_eq!(snapshot.lines("a.py", 1, 1).as_deref(), Some("def one(value):\n"));
+    let files = ReadFiles::default();
+    let lines = |path, line| snapshot.lines(path, line, line, &files);
+    assert_eq!(lines("a.py", 1).as_deref(), Some("def one(value):\n"));
+    assert!(lines("a.py", 2).is_some());
+    assert_eq!(files.reads(), 1);
     workspace.write("a.py", "changed\r\nlines\r\n");
-    assert_eq!(snapshot.lines("a.py", 2, 2).as_deref(), Some("lines\r\n"));
-    assert_eq!(snapshot.lines("../a.py", 1, 1), None);
-    assert_eq!(snapshot.lines("missing.py", 1, 1), None);
+    assert_eq!(lines("a.py", 2).as_deref(), Some("lines\r\n"));
+    assert_eq!(files.reads(), 2);
+    assert_eq!(lines("../a.py", 1), None);
+    assert_eq!(lines("missing.py", 1), None);
+    workspace.write(".gitignore", "*.py\n");
+    assert_eq!(lines("a.py", 1), None);
 }
 
 /// Ask for what stands in a file word for word, so that it is read, and for the best hit after `change`.

@@ -211,6 +211,13 @@ impl Searcher {
         chunks.filter_map(|chunk| self.info(doc(view, chunk))).collect()
     }
 
+    /// The last line that a chunk of this file ends on; 0 if it is not in the index.
+    pub fn last_line(&self, path: &str) -> u32 {
+        let Some((view, file)) = self.place_of(path) else { return 0 };
+        let segment = &self.segments[view as usize].segment;
+        segment.file_chunks(file).map(|chunk| segment.span(chunk).end_line).max().unwrap_or(0)
+    }
+
     /// The first chunk of a file.
     pub(crate) fn first_chunk(&self, (view, file): FilePlace) -> Option<Doc> {
         self.segments.get(view as usize)?.segment.file_chunks(file).next().map(|chunk| doc(view, chunk))
@@ -218,8 +225,7 @@ impl Searcher {
 
     /// Where a file is.
     pub(crate) fn place_of(&self, path: &str) -> Option<FilePlace> {
-        let of = |live: &LiveSegment| live.live.iter().find(|&file| live.segment.file(file).path == path);
-        (0..).zip(&self.segments).find_map(|(view, live)| Some((view, of(live)?)))
+        (0..).zip(&self.segments).find_map(|(view, live)| Some((view, live.find(path)?)))
     }
 
     /// A chunk's vector, not quantised any more; empty for an unknown one, and where it lacks one.

@@ -14,7 +14,7 @@ use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::file_state::{LastChange, modified_ns};
 use crate::base::language::Language;
-use crate::base::lines::LineTable;
+use crate::base::lines::lines_between;
 use crate::base::masked_text::{Mask, Unmasked};
 use crate::base::sync::locked;
 use crate::base::types::{Chunk, SkipReason, Span};
@@ -193,14 +193,11 @@ impl Snapshot {
         Ok(())
     }
 
-    /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter.
-    pub fn lines(&self, path: &str, first: u32, last: u32) -> Option<String> {
-        let text = self.text(path)?;
-        let table = LineTable::new(&text);
-        if first == 0 || first > last || last > table.count() {
-            return None;
-        }
-        text.get(table.start_of(first) as usize..table.end_of(last) as usize).map(str::to_owned)
+    /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter. A file that
+    /// is still as in `files` isn't read again.
+    pub fn lines(&self, path: &str, first: u32, last: u32, files: &ReadFiles) -> Option<String> {
+        let file = self.file_at(self.place_of(path)?, files)?;
+        lines_between(file.text(), first, last).map(str::to_owned)
     }
 
     /// All of an indexed file as it stands now; `None` where it may not be read or is gone.
@@ -209,10 +206,13 @@ impl Snapshot {
     }
 
     pub(super) fn text_at(&self, place: FilePlace) -> Option<String> {
+        Some(self.file_at(place, &ReadFiles::default())?.text().to_owned())
+    }
+
+    fn file_at(&self, place: FilePlace, files: &ReadFiles) -> Option<FileText> {
         let doc = self.first_chunk(place)?;
         let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
-        let file = self.read_file(doc, &self.info(doc)?, session.as_mut(), &ReadFiles::default()).ok()?;
-        Some(file.text.text().to_owned())
+        Some(self.read_file(doc, &self.info(doc)?, session.as_mut(), files).ok()?.text)
     }
 
     /// The texts of these chunks, where their files may be read and they are as they were indexed. `known` keeps the files that were
