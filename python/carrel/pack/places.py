@@ -38,13 +38,9 @@ class Place:
     start: int
     rows: list[str]
     parts: list[Chunk]
+    is_chunk: bool = True  # its rows are those of its one chunk
     cost: int = 0
     lines: set[int] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, hit: Hit) -> Place:
-        """Return a chunk of which nothing is shown yet."""
-        return cls(hit, hit.chunk.span.start_line, rows_of(hit.chunk.text), [hit.chunk])
 
     @property
     def end(self) -> int:
@@ -58,7 +54,7 @@ class Place:
     def item(self) -> ContextItem:
         """Return it as it is shown."""
         hit = self.hit
-        if len(self.parts) > 1 or len(self.rows) != len(rows_of(self.parts[0].text)):
+        if not self.is_chunk:
             first, last = self.parts[0], self.parts[-1]
             text = "".join(self.rows)
             begin = first.span.start_character if self.start == first.span.start_line else 0
@@ -86,6 +82,7 @@ class PlaceFilling:
         self._read_lines = read_lines
         self._places: list[Place] = []
         self._of_chunk: dict[str, Place] = {}
+        self._rows: dict[str, list[str]] = {}  # of a chunk: most are offered in several passages
         self._shortened: set[str] = set()  # chunks of which no more than a part fits
         self._taken: dict[str, set[int]] = {}
         for piece in filling.pieces:
@@ -121,7 +118,7 @@ class PlaceFilling:
         hit = passage.hit
         if hit.chunk.id in self._shortened:
             return None
-        place = self._of_chunk.get(hit.chunk.id) or Place.of(hit)
+        place = self._of_chunk.get(hit.chunk.id) or self._unshown(hit)
         first = hit.chunk.span.start_line + passage.first
         wanted = {*range(first, first + passage.count)} - place.lines - self._taken.get(hit.chunk.path, set())
         if not wanted or len(wanted) < min(LEAST_FRESH_LINES, passage.count):
@@ -152,10 +149,10 @@ class PlaceFilling:
     def grow(self, last_line: Callable[[str], int]) -> None:
         """Spend what is left on more lines around the places, the best first. `last_line` gives the number of a file's."""
         for place in sorted(self._places, key=lambda place: -place.hit.score):
+            end = last_line(place.hit.chunk.path)
             for _ in range(0, MORE_LINES, STEP):
                 if place not in self._places:  # it has become part of another
                     break
-                end = last_line(place.hit.chunk.path)
                 below = self._extend(place, place.end + 1, min(place.end + STEP, end))
                 above = self._extend(place, max(place.start - STEP, 1), place.start - 1)
                 if not below and not above:
@@ -166,6 +163,13 @@ class PlaceFilling:
         filling = self._filling
         filling.pieces += [Piece(place.item(), place.cost) for place in self._places]
         filling.pieces.sort(key=_order)
+
+    def _unshown(self, hit: Hit) -> Place:
+        """Return a chunk as a place of which nothing is shown yet."""
+        chunk = hit.chunk
+        if (rows := self._rows.get(chunk.id)) is None:
+            rows = self._rows[chunk.id] = rows_of(chunk.text)
+        return Place(hit, chunk.span.start_line, rows.copy(), [chunk])
 
     def _take(self, item: ContextItem) -> None:
         lines = self._taken.setdefault(item.hit.chunk.path, set())
@@ -243,7 +247,7 @@ class PlaceFilling:
                 continue
             taken = self._taken.get(first.hit.chunk.path, set())
             better = max((first, second), key=lambda one: one.hit.score)
-            first.hit, first.rows, first.parts = better.hit, rows, [*first.parts, *second.parts]
+            first.hit, first.rows, first.parts, first.is_chunk = better.hit, rows, [*first.parts, *second.parts], False
             first.lines |= second.lines | {number for number in hidden if number not in taken}
             first.cost += second.cost + extra
             self._places.remove(second)
@@ -275,6 +279,7 @@ class PlaceFilling:
         else:
             place.rows[:0] = rows
             place.start = first
+        place.is_chunk = False
         place.lines.update(range(first, first + len(rows)))
         return True
 
