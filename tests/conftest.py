@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings, strategies
 from tests.shop import environment
 
-pytest_plugins = ["tests.support.repositories", "tests.support.workspaces"]
+pytest_plugins = ["tests.support.embedders", "tests.support.repositories", "tests.support.workspaces"]
 
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import msgspec
@@ -18,6 +15,7 @@ import pytest
 from tests.contract import suites
 from tests.contract.suites.common import cosine
 from tests.services.embeddings import KEY, SESSION, SIGN_IN, EmbeddingService, Fault, meaning, running, unit
+from tests.support.embedders import copilot, made, newer, ollama, openai
 
 from carrel.composition.models import BUNDLED, HASHED_WORDS, embedders
 from carrel.model.errors import InvalidInput, NotAllowed, ProviderError
@@ -26,29 +24,11 @@ from carrel.model.outbound import Destination
 from carrel.model.ports import Embedder
 from carrel.model.remote import RemoteEmbedder
 from carrel.model.vectors import Vectors
-from carrel.providers.copilot_embeddings import CopilotEmbedder
-from carrel.providers.copilot_token import token_files
 from carrel.providers.ollama_embeddings import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 
-M = TypeVar("M", bound=RemoteEmbedder)
-
-
-async def at_once(_: float) -> None:
-    """Wait for nothing."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[EmbeddingService]:
-    with running() as service:
-        yield service
-
-
-@pytest.fixture
-def service(server: EmbeddingService) -> EmbeddingService:
-    server.reset()
-    return server
+pytestmark = pytest.mark.usefixtures("signed_in", "models_closed")
 
 
 @pytest.fixture(scope="module")
@@ -57,58 +37,6 @@ def servers() -> Iterator[Sequence[EmbeddingService]]:
     good, bad, silent = (EmbeddingService(keeps_connections=False, always=always) for always in (None, DOWN, SILENT))
     with running(good), running(bad), running(silent):
         yield good, bad, silent
-
-
-@pytest.fixture(autouse=True)
-def _signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "config"))
-    sign_in(SIGN_IN)
-
-
-def sign_in(token: str | None) -> None:
-    path = token_files()[0]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    if token:
-        other = {"oauth_token": "ghu_of_another_host"}
-        path.write_text(json.dumps({"ghe.example:Iv1": other, "github.com:Iv1.b507": {"user": "me", "oauth_token": token}}))
-
-
-MADE: list[RemoteEmbedder] = []
-
-
-@pytest.fixture(autouse=True)
-async def _closed() -> AsyncIterator[None]:
-    yield
-    while MADE:
-        await MADE.pop().aclose()
-
-
-def made(model: M) -> M:
-    """Close the model's connections when the test ends."""
-    MADE.append(model)
-    return model
-
-
-def openai(service: EmbeddingService, **more: Any) -> OpenAIEmbedder:
-    outbound = more.pop("outbound", None) or fake_outbound(openai=KEY)
-    return made(OpenAIEmbedder(outbound, base_url=f"{service.url}/v1", sleep=at_once, **more))
-
-
-def ollama(service: EmbeddingService, **more: Any) -> OllamaEmbedder:
-    return made(OllamaEmbedder(fake_outbound(), base_url=service.url, sleep=at_once, **more))
-
-
-def copilot(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
-    more = {"sleep": at_once, **more}
-    outbound = more.pop("outbound", None) or fake_outbound()
-    token_url = f"{service.url}/copilot_internal/v2/token"
-    return made(CopilotEmbedder(outbound, base_url=service.url, token_url=token_url, **more))
-
-
-def newer(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
-    return copilot(service, model="text-embedding-3-small-512", **more)
 
 
 DOWN, SILENT = Fault("status", 500), Fault("hang")
@@ -320,104 +248,6 @@ async def test_the_dimension_of_an_unknown_model_is_learned(service: EmbeddingSe
     model = model.with_dim(await model.learn_dim())
     assert model.spec == replace(model.spec, id="ollama:new-model", dim=96, leaves_machine=False)
     assert (await model.embed(["a"], "query")).fault(96, 1) is None
-
-
-async def test_copilots_session_is_kept_and_renewed_five_minutes_before_it_ends(service: EmbeddingService) -> None:
-    now = [0.0]
-    model = copilot(service, clock=lambda: now[0])
-    service.lifetime = 1_800.0
-    now[0] = time.time()
-    for _ in range(3):
-        await model.embed(["a"], "query")
-    assert service.sessions == 1
-    now[0] += 1_800 - 301
-    await model.embed(["a"], "query")
-    assert service.sessions == 1
-    now[0] += 2
-    await model.embed(["a"], "query")
-    assert service.sessions == 2
-    (path, headers, _), *_ = service.requests
-    assert (path, headers["authorization"]) == ("/copilot_internal/v2/token", f"token {SIGN_IN}")
-    assert service.requests[1][1]["authorization"] == f"Bearer {SESSION}1"
-
-
-async def test_a_session_that_expired_is_exchanged_again_in_the_middle_of_a_run(service: EmbeddingService) -> None:
-    model = copilot(service)
-    await model.embed(["a"], "document")
-    service.sessions += 1  # the first one counts no more
-    assert len(await model.embed(["b"], "document")) == 1
-    assert service.sessions == 3
-
-
-async def test_copilot_gives_up_after_four_more_tries_of_all_kinds_together(service: EmbeddingService) -> None:
-    model = copilot(service)
-    service.faults = [Fault("status", status) for status in (401, 429, 401, 429, 401)]
-    with pytest.raises(ProviderError, match="401"):
-        await model.embed(["a"], "document")
-    assert len([path for path, _, _ in service.requests if path == "/embeddings"]) == 5
-
-
-async def test_copilots_other_failures_are_told_at_once_and_not_tried_again(service: EmbeddingService) -> None:
-    model = copilot(service)
-    service.faults = [Fault("status", 500)]
-    with pytest.raises(ProviderError) as raised:
-        await model.embed(["a"], "document")
-    assert not raised.value.retryable
-    assert len(service.requests) == 2
-
-
-async def test_copilots_exchange_goes_by_post_where_get_is_refused(service: EmbeddingService) -> None:
-    service.faults = [Fault("exchange", 405)]
-    assert len(await copilot(service).embed(["a"], "document")) == 1
-    assert service.sessions == 1
-
-
-async def test_copilots_calls_are_200_ms_apart_with_50_texts_at_most(service: EmbeddingService) -> None:
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-
-    model = copilot(service, sleep=sleep, max_texts=400)
-    assert model.spec.max_texts == 50
-    await asyncio.gather(*(model.embed(["a"], "document") for _ in range(3)))
-    assert [0 < pause <= 0.2 for pause in pauses] == [True, True]
-
-
-@pytest.mark.parametrize("maker", [copilot, newer])
-def test_copilots_floor_keeps_the_scores_that_were_seen_at_the_source(service: EmbeddingService, maker: Any) -> None:
-    assert maker(service).spec.floor == 0.3  # of 0.33 and 0.52
-    assert maker(service, floor=0.5).spec.floor == 0.5
-
-
-@pytest.mark.parametrize("token", [None, "ghu_revoked"])
-async def test_a_missing_or_refused_sign_in_is_told_with_what_mends_it(service: EmbeddingService, token: str | None) -> None:
-    sign_in(token)
-    model = copilot(service)
-    with pytest.raises(ProviderError, match="Sign in to GitHub Copilot in your editor") as raised:
-        await (model.embed(["a"], "query") if token else model.check())
-    assert "ghu_" not in str(raised.value)
-
-
-@pytest.mark.parametrize("allowed", [[], ["api"], ["exchange"]])
-async def test_copilots_exchange_needs_a_permission_as_well(allowed: list[str]) -> None:
-    hosts = {"api": "api.githubcopilot.com", "exchange": "api.github.com"}
-    permissions = FakePermissions([Destination("copilot", hosts[name]) for name in allowed])
-    asked: list[httpx.Request] = []
-    transport = httpx.MockTransport(lambda request: asked.append(request) or httpx.Response(500))  # type: ignore[func-returns-value]
-    outbound = replace(fake_outbound(), permissions=permissions)
-    model = CopilotEmbedder(outbound, transport=transport)
-    for use in (model.check, lambda: model.embed(["a"], "query")):
-        with pytest.raises(NotAllowed):
-            await use()
-    assert asked == []
-
-
-def test_copilots_token_is_where_its_clients_keep_it(tmp_path: Path) -> None:
-    home = Path.home()
-    assert token_files({}, "linux")[0] == home / ".config" / "github-copilot" / "apps.json"
-    assert token_files({}, "darwin")[0] == home / ".config" / "github-copilot" / "apps.json"
-    assert token_files({"LOCALAPPDATA": str(tmp_path)}, "win32")[0] == tmp_path / "github-copilot" / "apps.json"
 
 
 @pytest.mark.parametrize("provider", sorted({*embedders().names} - {BUNDLED, HASHED_WORDS}))

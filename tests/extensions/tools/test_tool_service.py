@@ -1,88 +1,31 @@
 """Sources, approval and pipelines over real MCP servers: real processes, the real file of approvals."""
 
-# ruff: noqa: ASYNC221, ASYNC240 - nothing else waits for the loop
+# ruff: noqa: ASYNC240 - nothing else waits for the loop
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
 import json
-import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, wait_until
 
-from carrel.composition.composition import Composition
-from carrel.composition.outbound import OutboundServices
 from carrel.extensions.tools.catalogue.search import ToolQuery
 from carrel.extensions.tools.tool_catalogue import StatedTool, of_tools
 from carrel.extensions.tools.tool_service import NOBODY_ASKED, ToolService
-from carrel.model.caller import Caller
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeAuditLog
-from carrel.model.remote import Confirm, Confirmation
-from carrel.policy.audit import AuditTrail
-from carrel.policy.permissions import PermissionFile
+from carrel.model.remote import Confirmation
 from carrel.policy.whole_question import IN_FULL
 from carrel.service.workspace_tools import catalogue_tools
-from carrel.settings.settings import Settings
-from carrel.settings.tool_settings import read_tools
-
-SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
-Make = Callable[..., ToolService]
-
-
-class Person:
-    """Answers questions, and remembers them."""
-
-    def __init__(self, *, agrees: bool = True) -> None:
-        self.asked: list[Confirmation] = []
-        self.agrees = agrees
-
-    async def confirm(self, question: Confirmation) -> bool:
-        self.asked.append(question)
-        return self.agrees
-
-
-@pytest.fixture
-def told(tmp_path: Path) -> Path:
-    file = tmp_path / "description"
-    file.write_text("Greet somebody.", "utf-8")
-    return file
-
-
-@pytest.fixture
-def log() -> FakeAuditLog:
-    return FakeAuditLog()
-
-
-@pytest.fixture
-def make(tmp_path: Path, told: Path, log: FakeAuditLog, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Make a service whose source `t` is the test server; each call is another process of the person's."""
-    for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
-        monkeypatch.setenv(name, str(tmp_path / "home"))
-
-    def made(confirm: Confirm | None = None, **more: Any) -> ToolService:
-        servers = {"t": {"command": sys.executable, "args": [str(SERVER), str(told)]}}
-        tools = read_tools({"servers": servers, **more})
-        trail = AuditTrail(Caller("library"), log)
-        composition = Composition(outbound=OutboundServices(PermissionFile(tmp_path / "permissions.json")), audit=trail)
-        return composition.tools(dataclasses.replace(Settings(), tools=tools), confirm=confirm)
-
-    return made
-
-
-def plan(*steps: dict[str, Any]) -> str:
-    return json.dumps({"steps": list(steps)})
 
 
 def states(service: ToolService) -> dict[str, str]:
@@ -364,110 +307,3 @@ async def test_a_server_elsewhere_needs_permission(make: Make, url: str, problem
     service = make(Person().confirm, servers={"t": {"url": url}})
     (told,) = await service.catalogue.refresh(service.settings)
     assert problem in told
-
-
-PROGRAMS = os.environ.get("CARREL_TEST_MCP_PROGRAMS", "")
-
-
-def program(name: str) -> str:
-    """Return where a server of the registries is installed."""
-    for folder in PROGRAMS.split(os.pathsep):
-        if (path := Path(folder) / name).exists():
-            return str(path)
-    pytest.skip(f"{name} is in none of the folders that CARREL_TEST_MCP_PROGRAMS names")
-
-
-@pytest.mark.skipif(not PROGRAMS, reason="CARREL_TEST_MCP_PROGRAMS names no folders of installed MCP servers (docs/tools.md)")
-async def test_servers_of_the_registries(make: Make, tmp_path: Path) -> None:
-    """`mcp-server-git`, `mcp-server-time` (PyPI) and `mcp-server-filesystem` (npm) in one pipeline."""
-    (tmp_path / "note.txt").write_text("b\na\n", "utf-8")
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    servers = {
-        "files": {"command": program("mcp-server-filesystem"), "args": [str(tmp_path)]},
-        "git": {"command": program("mcp-server-git")},
-        "time": {"command": program("mcp-server-time")},
-    }
-    service = make(Person().confirm, servers=servers)
-    assert await service.catalogue.refresh(service.settings) == []
-    steps: list[dict[str, Any]] = [
-        {"tool": "files.read_text_file", "args": {"path": str(tmp_path / "note.txt")}},
-        {"tool": "sort", "input": "{{step_0.output}}"},
-        {"tool": "git.git_status", "args": {"repo_path": str(tmp_path)}},
-        {"tool": "time.get_current_time", "args": {"timezone": "Europe/Berlin"}},
-        {"tool": "head", "input": "{{step_1.output}}|{{step_2.output}}|{{step_3.output}}"},
-    ]
-    run = await service.run(plan(*steps), "")
-    assert run.problem == ""
-    assert run.result is not None
-    assert run.result.output.startswith("a\nb")
-    assert "On branch" in run.result.output
-
-
-@pytest.mark.skipif(not PROGRAMS, reason="CARREL_TEST_MCP_PROGRAMS names no folders of installed MCP servers (docs/tools.md)")
-@pytest.mark.parametrize(
-    ("name", "args", "steps", "expected"),
-    [
-        ("mcp-server-fetch", ["--ignore-robots-txt", "--allow-private-ips"], [("fetch", {"url": "{page}"})], "Phoenix is well"),
-        (
-            "mcp-server-sqlite",
-            ["--db-path", "{folder}/shop.db"],
-            [
-                ("create_table", {"query": "CREATE TABLE hosts (name TEXT)"}),
-                ("write_query", {"query": "INSERT INTO hosts VALUES ('phoenix-1')"}),
-                ("read_query", {"query": "SELECT name FROM hosts"}),
-            ],
-            "phoenix-1",
-        ),
-        (
-            "mcp-server-memory",
-            [],
-            [
-                ("create_entities", {"entities": [{"name": "Phoenix", "entityType": "server", "observations": ["two hosts"]}]}),
-                ("search_nodes", {"query": "Phoenix"}),
-            ],
-            "two hosts",
-        ),
-        ("mcp-server-everything", [], [("echo", {"message": "Phoenix"}), ("get-sum", {"a": 19, "b": 23})], "42"),
-    ],
-)
-async def test_each_server_of_the_registries(
-    make: Make,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    args: list[str],
-    steps: list[tuple[str, dict[str, Any]]],
-    expected: str,
-) -> None:
-    """Read, approved, searched and run by a person's leave: servers that fetch, keep tables, remember, and try all of MCP."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain")
-            self.end_headers()
-            self.wfile.write(b"Phoenix is well")
-
-        def log_message(self, *_: Any) -> None:
-            """Be silent."""
-
-    monkeypatch.setenv("MEMORY_FILE_PATH", str(tmp_path / "memory.jsonl"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as pages:
-        threading.Thread(target=pages.serve_forever, daemon=True).start()
-        page = f"http://127.0.0.1:{pages.server_port}/"
-
-        def filled(value: Any) -> Any:
-            return value.replace("{page}", page).replace("{folder}", str(tmp_path)) if isinstance(value, str) else value
-
-        server = {"command": program(name), "args": [filled(arg) for arg in args], "env": ["MEMORY_FILE_PATH"]}
-        service = make(Person().confirm, servers={"s": server})
-        assert await service.catalogue.refresh(service.settings) == []
-        assert await service.approve([item for item in service.state().tools if item.tool.source == "s"])
-        found = await service.search(ToolQuery(steps[-1][0].replace("_", " ").replace("-", " "), 5), usable_only=True)
-        assert f"s.{steps[-1][0]}" in [item.tool.qualified for item, _ in found]
-        given = [{"tool": f"s.{tool}", "args": {key: filled(value) for key, value in of.items()}} for tool, of in steps]
-        run = await service.run(plan(*given), "")
-        pages.shutdown()
-    assert run.problem == ""
-    assert run.result is not None
-    assert expected in run.result.output

@@ -1,0 +1,76 @@
+"""Embedding models of services, asked on this machine; a test's models are closed when it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from tests.services.embeddings import KEY, SIGN_IN, EmbeddingService
+
+from carrel.model.fakes import fake_outbound
+from carrel.model.remote import RemoteEmbedder
+from carrel.providers.copilot_embeddings import CopilotEmbedder
+from carrel.providers.copilot_token import token_files
+from carrel.providers.ollama_embeddings import OllamaEmbedder
+from carrel.providers.openai_embeddings import OpenAIEmbedder
+
+M = TypeVar("M", bound=RemoteEmbedder)
+
+
+async def at_once(_: float) -> None:
+    """Wait for nothing."""
+
+
+@pytest.fixture
+def signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "config"))
+    sign_in(SIGN_IN)
+
+
+def sign_in(token: str | None) -> None:
+    path = token_files()[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if token:
+        other = {"oauth_token": "ghu_of_another_host"}
+        path.write_text(json.dumps({"ghe.example:Iv1": other, "github.com:Iv1.b507": {"user": "me", "oauth_token": token}}))
+
+
+MADE: list[RemoteEmbedder] = []
+
+
+@pytest.fixture
+async def models_closed() -> AsyncIterator[None]:
+    yield
+    while MADE:
+        await MADE.pop().aclose()
+
+
+def made(model: M) -> M:
+    """Close the model's connections when the test ends."""
+    MADE.append(model)
+    return model
+
+
+def openai(service: EmbeddingService, **more: Any) -> OpenAIEmbedder:
+    outbound = more.pop("outbound", None) or fake_outbound(openai=KEY)
+    return made(OpenAIEmbedder(outbound, base_url=f"{service.url}/v1", sleep=at_once, **more))
+
+
+def ollama(service: EmbeddingService, **more: Any) -> OllamaEmbedder:
+    return made(OllamaEmbedder(fake_outbound(), base_url=service.url, sleep=at_once, **more))
+
+
+def copilot(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
+    more = {"sleep": at_once, **more}
+    outbound = more.pop("outbound", None) or fake_outbound()
+    token_url = f"{service.url}/copilot_internal/v2/token"
+    return made(CopilotEmbedder(outbound, base_url=service.url, token_url=token_url, **more))
+
+
+def newer(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
+    return copilot(service, model="text-embedding-3-small-512", **more)
