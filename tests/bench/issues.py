@@ -130,7 +130,7 @@ def measure(tree: WorkTree, case: Case, embedder: CoreEmbedder, tokenizer: Token
         query, token = Query(case.text, limit=PACKED_HITS), CancelToken()
         ranking = find(view, prepare_blocking(query, embedder), token)
         found, budget = read(ranking, query, token), Budget(tokens, "tokens")
-        items = pack_answer(ranking, found.hits, query, budget, tokenizer, token, read_lines=view.lines).items
+        items = pack_answer(ranking, found.hits, query, budget, tokenizer, token, read_lines=ranking.lines).items
         spans = [(item.hit.chunk.path, *run) for item in items for run in item.runs]
         shown[tokens] = statistics.fmean(function.overlaps(spans) for function in case.gold_functions)
     store.close()

@@ -111,7 +111,7 @@ class Bench:
         view, query, token = self.view(task["repo_dir"]), Query(task["query"]), CancelToken()
         ranking = find(view, prepare_blocking(query, self.embedder), token)
         found, budget = read(ranking, query, token), Budget(tokens, "tokens")
-        items = pack_answer(ranking, found.hits, query, budget, ExactTokenizer(), token, read_lines=view.lines).items
+        items = pack_answer(ranking, found.hits, query, budget, ExactTokenizer(), token, read_lines=ranking.lines).items
         spans = [(i.hit.chunk.path, *run) for i in items for run in i.runs]
         return float(statistics.mean(any(self.scorer.hit(span, target) for span in spans) for target in task["targets"]))
 

@@ -22,11 +22,11 @@ from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Message
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.model.types import Budget, Query
-from carrel.pack.context import pack
+from carrel.pack.context import pack_answer
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
 from carrel.question.prepare import prepare_blocking
-from carrel.search.retriever import retrieve
+from carrel.search.retriever import find, read
 
 QUESTIONS = (
     "how are database connections pooled",
@@ -41,6 +41,7 @@ QUESTIONS = (
     "getConnection",
 )
 MOST_ISSUES = 120
+BUDGET = Budget(1_000, "tokens")
 TALK = (
     Message("user", "How are requests tried again when the server doesn't answer?"),
     Message(
@@ -76,9 +77,11 @@ def main() -> None:
     for _ in range(arguments.rounds):
         for text in questions:
             began = time.perf_counter()
-            found = retrieve(view, prepare_blocking(Query(text, limit=10), model, history), CancelToken())
+            query, token = Query(text, limit=10), CancelToken()
+            ranking = find(view, prepare_blocking(query, model, history), token)
+            found = read(ranking, query, token)
             searched = time.perf_counter()
-            pack(found.hits, Budget(1000, "tokens"), tokenizer, query=text, read_lines=view.lines)
+            pack_answer(ranking, found.hits, query, BUDGET, tokenizer, token, read_lines=ranking.lines)
             found.stages["search in all"] = 1000 * (searched - began)
             found.stages["pack"] = 1000 * (time.perf_counter() - searched)
             for stage, took in found.stages.items():

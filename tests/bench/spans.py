@@ -103,7 +103,7 @@ def packed(
     query, token = Query(question, limit=hits), CancelToken()
     ranking = find(view, prepare_blocking(query, embedder), token)
     found = read(ranking, query, token)
-    items = pack_answer(ranking, found.hits, query, Budget(amount, "tokens"), tokenizer, token, read_lines=view.lines).items
+    items = pack_answer(ranking, found.hits, query, Budget(amount, "tokens"), tokenizer, token, read_lines=ranking.lines).items
     spans = ((i.hit.chunk.path, *run) for i in items for run in i.runs)
     return {(path, number) for path, first, last in spans for number in range(first, last + 1)}
 
