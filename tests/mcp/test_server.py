@@ -13,7 +13,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListRootsResult, Root
 from tests.documents import write_documents
-from tests.mcp.conftest import Connect
+from tests.mcp.conftest import ON_SHARED, Connect
 from tests.mcp.hostile import BAD_URIS, HOSTILE
 from tests.shop import write_many
 
@@ -98,38 +98,38 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         ([{"tool": "head"}, {"tool": "grep", "args": {"pattern": "("}}], "step 1 failed: pattern: is not a regular expression"),
     ],
 )
-async def test_a_pipeline_that_fails_says_where(connect: Connect, project: Path, steps: Any, problem: str) -> None:
-    async with connect(project) as client:
-        result = await client.call_tool("execute_pipeline", {"pipeline": json.dumps({"steps": steps}), "input_data": "x"})
-        assert result.is_error
-        assert problem in str(result.content)
+@ON_SHARED
+async def test_a_pipeline_that_fails_says_where(shared: Client, steps: Any, problem: str) -> None:
+    result = await shared.call_tool("execute_pipeline", {"pipeline": json.dumps({"steps": steps}), "input_data": "x"})
+    assert result.is_error
+    assert problem in str(result.content)
 
 
-async def test_no_client_can_agree_to_a_dangerous_pipeline(connect: Connect, project: Path) -> None:
+@ON_SHARED
+async def test_no_client_can_agree_to_a_dangerous_pipeline(shared: Client) -> None:
     pipeline = json.dumps({"steps": [{"tool": "sort"}], "risk_level": "dangerous"})
-    async with connect(project) as client:
-        result = await client.call_tool("execute_pipeline", {"pipeline": pipeline, "input_data": "", "confirmation": "yes"})
-        assert result.is_error
-        assert "only a person can allow it" in str(result.content)
+    result = await shared.call_tool("execute_pipeline", {"pipeline": pipeline, "input_data": "", "confirmation": "yes"})
+    assert result.is_error
+    assert "only a person can allow it" in str(result.content)
 
 
-async def test_places_alone_are_a_line_each(connect: Connect, project: Path) -> None:
-    async with connect(project) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        calls: dict[str, dict[str, Any]] = {
-            "search_code": {"query": "authenticate_user"},
-            "similar_code": {"path": "src/orders.py", "startLine": 5, "endLine": 6},
-        }
-        for tool, arguments in calls.items():
-            found = await client.call_tool(tool, {**arguments, "format": "places"})
-            hits = (found.structured_content or {})["hits"]
-            jsonschema.validate(found.structured_content, tools[tool].output_schema or {})
-            assert hits
-            assert not any("text" in hit for hit in hits)
-            lines = [f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit.get('symbol', '')}".rstrip() for hit in hits]
-            assert getattr(found.content[0], "text", "").splitlines() == lines
-        pack = await call(client, "get_context", query="authenticate_user", format="places")
-        assert pack["text"].splitlines()[0] == "src/auth.py:1-4 authenticate_user"
+@ON_SHARED
+async def test_places_alone_are_a_line_each(shared: Client) -> None:
+    tools = {tool.name: tool for tool in (await shared.list_tools()).tools}
+    calls: dict[str, dict[str, Any]] = {
+        "search_code": {"query": "authenticate_user"},
+        "similar_code": {"path": "src/orders.py", "startLine": 5, "endLine": 6},
+    }
+    for tool, arguments in calls.items():
+        found = await shared.call_tool(tool, {**arguments, "format": "places"})
+        hits = (found.structured_content or {})["hits"]
+        jsonschema.validate(found.structured_content, tools[tool].output_schema or {})
+        assert hits
+        assert not any("text" in hit for hit in hits)
+        lines = [f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit.get('symbol', '')}".rstrip() for hit in hits]
+        assert getattr(found.content[0], "text", "").splitlines() == lines
+    pack = await call(shared, "get_context", query="authenticate_user", format="places")
+    assert pack["text"].splitlines()[0] == "src/auth.py:1-4 authenticate_user"
 
 
 async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
@@ -156,14 +156,14 @@ async def test_the_knowledge_base(connect: Connect, project: Path) -> None:
         assert "before you act" in (tool.description or "")
 
 
-async def test_an_issue_is_searched_for_whole(connect: Connect, project: Path) -> None:
+@ON_SHARED
+async def test_an_issue_is_searched_for_whole(shared: Client) -> None:
     issue = "Logins of unknown names are let in\n\nauthenticate_user gave True for a name that has no account.\n\n```\n"
     issue += "2026-03-01 12:00:00 INFO worker 7 is idle\n" * 2_000 + "```\n"
     assert 50_000 < len(issue) < MAX_TEXT
-    async with connect(project) as client:
-        found = await call(client, "search_code", query=issue)
-        assert found["hits"][0]["path"] == "src/auth.py"
-        assert "src/auth.py" in (await call(client, "get_context", query=issue))["text"]
+    found = await call(shared, "search_code", query=issue)
+    assert found["hits"][0]["path"] == "src/auth.py"
+    assert "src/auth.py" in (await call(shared, "get_context", query=issue))["text"]
 
 
 async def test_hostile_arguments_are_refused_and_the_server_goes_on(connect: Connect, project: Path, tmp_path: Path) -> None:
@@ -282,12 +282,12 @@ async def test_a_search_gives_three_places_unless_asked_for_more(connect: Connec
         assert len((await call(client, "search_code", query="function value result", limit=6))["hits"]) == 6
 
 
-async def test_kinds_and_containers_narrow_a_search(connect: Connect, project: Path) -> None:
-    async with connect(project) as client:
-        asked = "check a login, the total price of the items"
-        functions = (await call(client, "search_code", query=asked, kinds=["function"], limit=20))["hits"]
-        assert {hit["kind"] for hit in functions} == {"function"}
-        assert not (await call(client, "search_code", query=asked, containers=["NoSuchClass"]))["hits"]
+@ON_SHARED
+async def test_kinds_and_containers_narrow_a_search(shared: Client) -> None:
+    asked = "check a login, the total price of the items"
+    functions = (await call(shared, "search_code", query=asked, kinds=["function"], limit=20))["hits"]
+    assert {hit["kind"] for hit in functions} == {"function"}
+    assert not (await call(shared, "search_code", query=asked, containers=["NoSuchClass"]))["hits"]
 
 
 async def test_settings_that_are_handed_over_count(connect: Connect, project: Path) -> None:
