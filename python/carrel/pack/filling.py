@@ -134,8 +134,8 @@ class Filling:
                 mates.remove(mate)
         return True
 
-    def _is_better(self, one: Piece, other: Piece) -> bool:
-        return self.pieces.index(one) < self.pieces.index(other)
+    def _is_better(self, piece: Piece, other: Piece) -> bool:
+        return self.pieces.index(piece) < self.pieces.index(other)
 
     def _made_one(self, pair: tuple[Piece, Piece], *, better: Piece) -> Piece | None:
         first, second = pair

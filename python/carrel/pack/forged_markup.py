@@ -34,12 +34,12 @@ def forgery(text: str) -> str | None:
     return "forges the markup of a conversation or a tool" if _MARKUP.search(f"\n{folded(text)}") else None
 
 
-def notice_of(given: Iterable[tuple[Chunk, str]]) -> str | None:
+def notice_of(texts: Iterable[tuple[Chunk, str]]) -> str | None:
     """Return what a person must know of texts that were given of chunks: that some of them forge markup or hide letters."""
-    found = [(chunk, what) for chunk, text in given if (what := forgery(text))]
-    if not found:
+    forgeries = [(chunk, what) for chunk, text in texts if (what := forgery(text))]
+    if not forgeries:
         return None
-    chunk, what = found[0]
+    chunk, what = forgeries[0]
     place = f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}"
-    others = f" ({len(found) - 1} more places do such a thing)" if len(found) > 1 else ""
+    others = f" ({len(forgeries) - 1} more places do such a thing)" if len(forgeries) > 1 else ""
     return f"A place may mislead the model: {place} {what}{others}. It is given as data; look at it before you trust an answer."

@@ -179,8 +179,8 @@ class PlaceFilling:
         """Return the lines that aren't shown yet, and those between that a mark would hardly save."""
         taken = self._taken.get(place.hit.chunk.path, set())
         lines = set(wanted)
-        known = sorted({place.start - 1, *place.lines, *lines, place.end + 1})
-        for before, after in pairwise(known):
+        numbers = sorted({place.start - 1, *place.lines, *lines, place.end + 1})
+        for before, after in pairwise(numbers):
             if after - before <= FEWEST_HIDDEN + 1:
                 lines.update(range(before + 1, after))
         return sorted(lines - place.lines - taken)
@@ -246,7 +246,7 @@ class PlaceFilling:
             if not self._filling.spend(extra):
                 continue
             taken = self._taken.get(first.hit.chunk.path, set())
-            better = max((first, second), key=lambda one: one.hit.score)
+            better = max((first, second), key=lambda side: side.hit.score)
             first.hit, first.rows, first.parts, first.is_chunk = better.hit, rows, [*first.parts, *second.parts], False
             first.lines |= second.lines | {number for number in hidden if number not in taken}
             first.cost += second.cost + extra
@@ -293,5 +293,5 @@ def _width(row: str) -> int:
     return len(row.rstrip("\r\n").encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _in_order(one: Place, other: Place) -> tuple[Place, Place]:
-    return (one, other) if one.start < other.start else (other, one)
+def _in_order(place: Place, other: Place) -> tuple[Place, Place]:
+    return (place, other) if place.start < other.start else (other, place)
