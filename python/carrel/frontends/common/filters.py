@@ -44,10 +44,10 @@ def _language_meant(typed: Iterable[str]) -> str:
 
     from carrel.model.native import detect_language, languages  # noqa: PLC0415 - a server starts without the core
 
-    known = languages()
-    wrong = next((name.lower() for name in typed if name.lower() not in known), "")
+    names = languages()
+    wrong = next((name.lower() for name in typed if name.lower() not in names), "")
     if wrong in _OTHER_NAMES:
         return f"Did you mean {_OTHER_NAMES[wrong]}?"
     by_extension = detect_language(f"x.{wrong}")
-    near = [by_extension] if by_extension else get_close_matches(wrong, known, 1)
+    near = [by_extension] if by_extension else get_close_matches(wrong, names, 1)
     return f"Did you mean {near[0]}?" if near else ""

@@ -69,14 +69,14 @@ def bearer(value: str | None) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-def same_token(given: str | None, token: str) -> bool:
+def same_token(sent: str | None, token: str) -> bool:
     """Compare in constant time."""
-    return given is not None and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("utf-8", "replace"))
+    return sent is not None and hmac.compare_digest(sent.encode("utf-8", "replace"), token.encode("utf-8", "replace"))
 
 
 def _values(headers: Headers, name: bytes) -> list[str]:
     return [value.decode("latin-1").strip() for key, value in headers if key == name]
 
 
-def _is_here(found: re.Match[str] | None) -> bool:
-    return found is not None and is_loopback(found["ipv6"] or found["name"]) and int(found["port"] or 0) < 1 << 16
+def _is_here(match: re.Match[str] | None) -> bool:
+    return match is not None and is_loopback(match["ipv6"] or match["name"]) and int(match["port"] or 0) < 1 << 16

@@ -63,8 +63,8 @@ def leave(code: int) -> None:
 
 def _heeded(*names: str) -> list[signal.Signals]:
     """Return the signals that this system has and this process doesn't ignore."""
-    found = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    return [number for number in found if signal.getsignal(number) is not signal.SIG_IGN]
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -88,7 +88,7 @@ def _span_below(raw: bytes, span: Span, path: Path) -> Span | None:
 
 def _members(raw: bytes, start: int) -> list[tuple[str | int, Span]]:
     """Return the keys or indexes of the object or array that begins at `start`, and where their values stand."""
-    found: list[tuple[str | int, Span]] = []
+    members: list[tuple[str | int, Span]] = []
     depth = 0
     begin = start
     name: str | None = None
@@ -107,11 +107,11 @@ def _members(raw: bytes, start: int) -> list[tuple[str | int, Span]]:
         else:
             span = _trimmed(raw, begin, token.start())
             if span[0] < span[1]:  # not so in an empty array
-                found.append((len(found) if name is None else name, span))
+                members.append((len(members) if name is None else name, span))
             begin = token.end()
             if kind != b",":
                 break
-    return found
+    return members
 
 
 def _trimmed(raw: bytes, start: int, end: int) -> Span:

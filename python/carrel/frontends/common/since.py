@@ -12,8 +12,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 def since(text: str, now: float) -> float:
     """Return Unix seconds. Raises `InvalidInput`."""
-    if found := re.fullmatch(r"(\d{1,6})\s*([smhdw])", text.strip()):
-        return now - int(found[1]) * _SECONDS[found[2]]
+    if span := re.fullmatch(r"(\d{1,6})\s*([smhdw])", text.strip()):
+        return now - int(span[1]) * _SECONDS[span[2]]
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -57,10 +57,10 @@ def read_frame(stream: BinaryIO) -> bytes | None:
         if not line.endswith(b"\n"):
             rest = line[-_LONGEST_LINE:]  # its end may be a header's beginning
             skipped += len(line) - len(rest)
-        elif found := _LENGTH.search(line):
-            given = int(found[1])
-            length = given if given <= MAX_FRAME else None
-            skipped += found.start() if length is not None else len(line)
+        elif match := _LENGTH.search(line):
+            size = int(match[1])
+            length = size if size <= MAX_FRAME else None
+            skipped += match.start() if length is not None else len(line)
         elif line.strip(_BLANK):
             skipped += 0 if _FIELD.match(line) else len(line)
         elif length is not None:

@@ -90,12 +90,12 @@ def longest_match(
     roots: Iterable[str], path: str, *, windows: bool = WINDOWS, ignore_case: bool = False
 ) -> tuple[str, str] | None:
     """Find the innermost root that holds `path`: (root, relative path)."""
-    found = [
+    matches = [
         (root, relative)
         for root in roots
         if (relative := relative_to(root, path, windows=windows, ignore_case=ignore_case)) is not None
     ]
-    return max(found, key=lambda pair: len(pair[0]), default=None)
+    return max(matches, key=lambda pair: len(pair[0]), default=None)
 
 
 def ignores_case(folder: Path) -> bool:
