@@ -21,11 +21,11 @@ def register_all() -> tuple[str, ...]:
         from tree_sitter_language_pack import get_binding  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
     except ImportError:
         return ()
-    found = []
+    registered = []
     for name in registrable_grammars():
         try:
             binding = get_binding(name)  # type: ignore[arg-type,unused-ignore]
-            found.append(register_grammar(name, binding))
+            registered.append(register_grammar(name, binding))
         except (LookupError, ImportError, OSError, InvalidInput) as error:
             log.info("The language pack's grammar %s is not used: %s", name, error)
-    return tuple(found)
+    return tuple(registered)

@@ -55,13 +55,13 @@ def locate(root: Path, settings: Settings) -> IndexLocation:
     """Decide where the index of `root` lives. Touches nothing."""
     unfit = ""
     if settings.storage == "workspace":
-        own = root / ".carrel"
+        folder = root / ".carrel"
         if is_network(root):
             unfit = f"{root} is on a network mount, which can't hold an index"
-        elif _leads_away(own):  # a project that somebody else wrote must not choose what is written to
-            unfit = f"{own} is a link, which an index doesn't follow"
+        elif _leads_away(folder):  # a project that somebody else wrote must not choose what is written to
+            unfit = f"{folder} is a link, which an index doesn't follow"
         else:
-            return IndexLocation(own, in_workspace=True)
+            return IndexLocation(folder, in_workspace=True)
     cache, problems = cache_root(settings)
     if unfit:
         problems = (*problems, f"{unfit}; it is kept in {cache}.")
@@ -152,9 +152,9 @@ def _check_owner(folder: Path) -> None:
     """
     if not hasattr(os, "getuid"):
         return
-    found = folder.lstat()
-    loose, own = found.st_mode & 0o022, found.st_uid == os.getuid()
-    if stat.S_ISLNK(found.st_mode) or not (own or (found.st_uid == 0 and not loose)):
+    state = folder.lstat()
+    loose, is_mine = state.st_mode & 0o022, state.st_uid == os.getuid()
+    if stat.S_ISLNK(state.st_mode) or not (is_mine or (state.st_uid == 0 and not loose)):
         raise PermissionError(f"{folder} belongs to somebody else; set `cacheFolder` to a folder of your own")
     if loose:
         folder.chmod(0o700)

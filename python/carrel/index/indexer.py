@@ -114,8 +114,8 @@ async def run_index(
     patient, failures = True, 0
     step = await native(begin)
     while step is not None:
-        batch, asked = step
-        answered = await embed_documents(embedder, asked, patient=patient, anew=scope == "force")
+        batch, texts = step
+        answered = await embed_documents(embedder, texts, patient=patient, anew=scope == "force")
         if any(isinstance(answer, Vectors) for _, answer in answered):
             patient, failures = True, 0
         elif not all(isinstance(answer, TextRefused) for _, answer in answered):

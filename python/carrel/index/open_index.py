@@ -76,8 +76,8 @@ class OpenIndex:
         """Name what is wrong with it, but not why the model that is set isn't used."""
         copy = self.replica.problem if self.replica else self.no_replica
         cache = self.embedder.problem if isinstance(self.embedder, KeepsVectors) else None
-        told = (self.not_kept, self.unusable, copy, cache, RENEWED if self.being_renewed else None)
-        return (*self.place_problems, *filter(None, told), *self.store.problems)
+        problems = (self.not_kept, self.unusable, copy, cache, RENEWED if self.being_renewed else None)
+        return (*self.place_problems, *filter(None, problems), *self.store.problems)
 
     @property
     def model_not_used(self) -> str | None:
@@ -116,8 +116,8 @@ class OpenIndex:
         """Say how much of the workspace is in it, where a first run over everything was begun and has not ended."""
         if self.complete or not self.unfinished:
             return None
-        told = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
-        return f"The index is {told}. {FINISH}" if told else None
+        shortfall = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
+        return f"The index is {shortfall}. {FINISH}" if shortfall else None
 
     @property
     def has_other_writer(self) -> bool:

@@ -111,15 +111,15 @@ class Outbox:
 
         The chunks of a file of another version are told again: their lines may be others, though their texts are the same.
         """
-        found = {path: (version, ids, _digest(version, ids)) for path, version, ids in wanted}
+        files = {path: (version, ids, _digest(version, ids)) for path, version, ids in wanted}
         with self._transaction():
             noted = dict(self._database.execute("SELECT path, digest FROM files"))
-            changed = [path for path, (_, _, digest) in found.items() if noted.get(path) != digest]
-            gone = noted.keys() - found.keys()
+            changed = [path for path, (_, _, digest) in files.items() if noted.get(path) != digest]
+            gone = noted.keys() - files.keys()
             self._database.executemany("INSERT INTO concerned VALUES (?)", ((path,) for path in (*changed, *gone)))
-            self._list((chunk, path, found[path][0]) for path in changed for chunk in found[path][1])
+            self._list((chunk, path, files[path][0]) for path in changed for chunk in files[path][1])
             self._follow()
-            self._database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", ((path, found[path][2]) for path in changed))
+            self._database.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", ((path, files[path][2]) for path in changed))
             self._database.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
             self._database.execute("INSERT OR REPLACE INTO meta VALUES ('dirty', '0')")
         self.changing = False
@@ -157,19 +157,19 @@ class Outbox:
             count = self._database.execute("SELECT COUNT(*) FROM listed").fetchone()[0]
             missing = "SELECT id, path, version FROM held WHERE id NOT IN (SELECT id FROM listed)"
             orphans = "SELECT id, '', 0 FROM listed WHERE id NOT IN (SELECT id FROM held UNION ALL SELECT id FROM pending)"
-            found = Comparison(
+            comparison = Comparison(
                 count,
                 self._database.execute(f"SELECT COUNT(*) FROM ({missing})").fetchone()[0],  # noqa: S608
                 self._database.execute(f"SELECT COUNT(*) FROM ({orphans})").fetchone()[0],  # noqa: S608
             )
-            if mend and found.missing:
+            if mend and comparison.missing:
                 self._queue(f"SELECT id, path, version FROM ({missing}) WHERE id NOT IN (SELECT id FROM pending)", add=True)  # noqa: S608
                 self._database.execute("DELETE FROM held WHERE id NOT IN (SELECT id FROM listed)")
-            if mend and found.orphans:
+            if mend and comparison.orphans:
                 self._queue(orphans, add=False)
             if mend:
                 self._database.execute("INSERT OR REPLACE INTO meta VALUES ('swept', ?)", (str(time.time()),))
-        return found
+        return comparison
 
     @property
     def swept_at(self) -> float:

@@ -212,11 +212,11 @@ class VectorReplica:
         """Compare the ids of the store with those of the index; `mend` has the difference published. Raises `CarrelError`."""
         async with self._turn:
             await self._open()
-            found = await self._compare(mend=mend)
+            comparison = await self._compare(mend=mend)
             if mend:
                 await self._publish(lambda *_: None)
                 self._note_state("ready")
-            return found
+            return comparison
 
     async def clear(self) -> None:
         """Delete from the store all that the index put there. Raises `CarrelError`."""
@@ -358,9 +358,9 @@ class VectorReplica:
                     await self._vectors.publish(records, gone)
             except TimeoutError:
                 raise StoreError(f"{self.place.name} took no vectors within {PUBLISH_SECONDS:g} s") from None
-            known = {record.id for record in records}
-            told = [entry for entry in entries if not entry.add or entry.id in known]
-            await asyncio.to_thread(self._outbox.done, told)
+            ids = {record.id for record in records}
+            published = [entry for entry in entries if not entry.add or entry.id in ids]
+            await asyncio.to_thread(self._outbox.done, published)
             await self._upkeep()
             done += len(entries)
             progress(min(done, total), total)

@@ -14,5 +14,5 @@ def unfinished_text(files: int, unfinished: int, failed: int, *, complete: bool)
         return f"unfinished: {unfinished:,} new or changed file{' is' if unfinished == 1 else 's are'} not taken up yet"
     if complete or not (files or unfinished) or (failed and not unfinished):
         return None
-    known = f" of {files + unfinished:,}" if unfinished else ""
-    return f"unfinished: {files:,}{known} files are in the index, answers lack what the others hold"
+    total = f" of {files + unfinished:,}" if unfinished else ""
+    return f"unfinished: {files:,}{total} files are in the index, answers lack what the others hold"
