@@ -60,7 +60,7 @@ class Buffers:
 
     def path_of(self, uri: str) -> str | None:
         """Return the path that stands for an open document that has no file."""
-        return next((path for path, known in self._uris.items() if known == uri), None)
+        return next((path for path, other in self._uris.items() if other == uri), None)
 
     def is_taken(self, path: str) -> bool:
         """Tell whether the path stands for a document or a file."""

@@ -115,8 +115,8 @@ class FolderWatch:
             return
         with contextlib.suppress(RuntimeError):  # the loop has closed
             try:
-                while (told := watch.next()) is not None:
-                    loop.call_soon_threadsafe(self._on_change, watch, *told, watch.folders, watch.limit, remote)
+                while (change := watch.next()) is not None:
+                    loop.call_soon_threadsafe(self._on_change, watch, *change, watch.folders, watch.limit, remote)
             except BaseException as error:  # a panic of the core among them
                 loop.call_soon_threadsafe(self._failed, watch, error)
 

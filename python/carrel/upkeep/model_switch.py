@@ -83,16 +83,16 @@ def estimate(index: OpenIndex, token: CancelToken) -> Estimate:
     return Estimate(model.spec.id, model.destinations, texts, tokens, kept, tokens * model.spec.price / 1e6)
 
 
-def confirmation(root: Path, found: Estimate) -> Confirmation:
+def confirmation(root: Path, cost: Estimate) -> Confirmation:
     """Return what a person is asked before this is sent. Its hash stays while the cost, in powers of two, and the places do."""
-    most = 2.0 ** math.ceil(math.log2(found.dollars))
-    places = [str(destination) for destination in found.destinations]
-    named = "\0".join((str(root), found.model, *places, f"{most:g}"))
+    most = 2.0 ** math.ceil(math.log2(cost.dollars))
+    places = [str(destination) for destination in cost.destinations]
+    named = "\0".join((str(root), cost.model, *places, f"{most:g}"))
     return Confirmation(
         "paidIndex",
-        f"The index of {root.name} by {found.model} costs about ${found.dollars:.2f}",
+        f"The index of {root.name} by {cost.model} costs about ${cost.dollars:.2f}",
         {
-            "sends": str(found),
+            "sends": str(cost),
             "to": ", ".join(places),
             "kept": "Vectors that were paid for: the same text is never paid for twice.",
         },
@@ -172,7 +172,7 @@ def fill_blocking(
             native,
             runner=IndexRunner(),
             progress=told,
-            tell=lambda found: note(str(found)),
+            tell=lambda cost: note(str(cost)),
             force=force,
         )
         if refused := index.refused_files:
@@ -203,11 +203,11 @@ async def _fill(
             await native(index.store.try_become_writer)
     spec = index.embedder.spec
     if not index.complete and (spec.leaves_machine or spec.price):
-        found = await native(partial(estimate, index, token))
-        log.info("A first index by %s: %s", spec.id, found)
-        tell(found)
-        if found.dollars > CONFIRM_DOLLARS and not await composition.confirm(asked := confirmation(index.root, found)):
-            raise ProviderError(f"{asked.risk}; it was not confirmed, so it was not begun.")
+        cost = await native(partial(estimate, index, token))
+        log.info("A first index by %s: %s", spec.id, cost)
+        tell(cost)
+        if cost.dollars > CONFIRM_DOLLARS and not await composition.confirm(question := confirmation(index.root, cost)):
+            raise ProviderError(f"{question.risk}; it was not confirmed, so it was not begun.")
     for number in range(MOST_ROUNDS):
         report = await runner.run(index, Work(full=True, force=force and number == 0), token, progress, native)
         if report.failed or not index.complete:
@@ -346,8 +346,8 @@ class ModelSwitch:
             self._job = None
 
     def _note_failure(self, answering: OpenIndex, error: Exception) -> None:
-        known = isinstance(error, CarrelError)
-        if not known:
+        is_foreseen = isinstance(error, CarrelError)
+        if not is_foreseen:
             log.error("The switch to another embedding model failed: %s", type(error).__name__)
         if isinstance(error, NotPrepared):
             pause = READY_AGAIN_SECONDS
@@ -355,7 +355,7 @@ class ModelSwitch:
             pause = min(FIRST_PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
             self._failures += 1
         self._not_before = time.monotonic() + pause
-        why = str(error) if known else "Something went wrong inside Carrel; its log says more"
+        why = str(error) if is_foreseen else "Something went wrong inside Carrel; its log says more"
         text = why_not_used(answering, why)
         if answering.waits_for != text:
             answering.waits_for = text
