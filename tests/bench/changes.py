@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest import mock
 
 import platformdirs
+from tests.bench import history_cases
 from tests.bench.quality import Figures, difference, indexed, mean
 
 from carrel.git import git
@@ -29,7 +30,6 @@ from carrel.providers.tokenizers import ExactTokenizer
 from carrel.question import query_words
 from carrel.question.prepare import prepare_blocking
 from carrel.search.retriever import retrieve
-from carrel.service import evaluate
 
 HISTORIES = Path(__file__).parents[2] / "training" / "histories.json"
 COMMITS = 80
@@ -48,12 +48,12 @@ def as_a_question(text: str) -> query_words.ParsedQuery:
     return replace(read(text), is_change=False)
 
 
-def figures(view: SnapshotView, embedder: Embedder, tokenizer: Tokenizer, case: evaluate.Case) -> dict[str, float]:
+def figures(view: SnapshotView, embedder: Embedder, tokenizer: Tokenizer, case: history_cases.Case) -> dict[str, float]:
     """How well the files of a commit are found, and what packs show of them."""
-    hits = retrieve(view, prepare_blocking(Query(case.question, limit=evaluate.CUTOFF), embedder), CancelToken()).hits
+    hits = retrieve(view, prepare_blocking(Query(case.question, limit=history_cases.CUTOFF), embedder), CancelToken()).hits
     paths = [hit.chunk.path for hit in hits]
     told = {
-        "ndcg10": evaluate.ndcg(paths, case.paths),
+        "ndcg10": history_cases.ndcg(paths, case.paths),
         "hit1": float(bool(paths) and paths[0] in case.paths),
         "recall10": len(case.paths & set(paths)) / len(case.paths),
     }
@@ -81,7 +81,7 @@ def main() -> None:
         if not (folder / ".git").exists():
             sys.exit(f"{folder} is not there: check out {history['revision']} of {history['name']} there")
         store, view = indexed(str(folder), embedder, place)
-        for case in evaluate.cases(git.history(folder, NEWEST) or (), set(view.paths()), COMMITS):
+        for case in history_cases.cases(git.history(folder, NEWEST) or (), set(view.paths()), COMMITS):
             identity = f"{history['name']}#{case.sha}"
             ours[identity] = base[identity] = figures(view, embedder, tokenizer, case)
             if read(case.question).is_change:

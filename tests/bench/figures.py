@@ -16,8 +16,8 @@ REQUIRED = ("title", "cases", "date", "machine", "command", "columns", "rows")
 
 QUALITY = """# Retrieval quality
 
-`make bench-quality BENCH=FOLDER` measures the first two tables; each topic names its command. `carrel eval` measures your own
-repository. Generated from `docs/figures/` by `python -m tests.bench.figures`.
+`make bench-quality BENCH=FOLDER` measures the first two tables; each topic names its command.
+Generated from `docs/figures/` by `python -m tests.bench.figures`.
 
 - "The 760" are labelled questions over 38 public repositories in 19 languages, "the commits" 400 subjects of commits of four.
   FOLDER holds the public benchmark of semble.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+from tests.bench import history_cases
 from tests.bench.quality import Figures, difference, indexed, mean
 
 from carrel.git import git
@@ -26,7 +27,6 @@ from carrel.question.prepare import prepare_blocking
 from carrel.search import ranking
 from carrel.search.candidates import search
 from carrel.search.ranking import rank
-from carrel.service import evaluate
 
 COMMITS = 60
 """So many of each repository, the newest."""
@@ -47,7 +47,7 @@ class Scene:
     wanted: frozenset[str]
 
 
-def related(name: str, cases: list[evaluate.Case]) -> Iterator[Scene]:
+def related(name: str, cases: list[history_cases.Case]) -> Iterator[Scene]:
     """Each commit of several files, with one of them in front."""
     for case in cases:
         if len(case.paths) > 1:
@@ -55,7 +55,7 @@ def related(name: str, cases: list[evaluate.Case]) -> Iterator[Scene]:
                 yield Scene(f"{name}#{case.sha}/{active}", case.question, active, case.paths - {active})
 
 
-def unrelated(name: str, cases: list[evaluate.Case], paths: list[str]) -> Iterator[Scene]:
+def unrelated(name: str, cases: list[history_cases.Case], paths: list[str]) -> Iterator[Scene]:
     """Each commit, with any file in front."""
     rng = random.Random(name)  # noqa: S311 - repeatable, no secret
     for case in cases:
@@ -74,7 +74,7 @@ def figures(
         order = rank(ranked, asked, ranking.editor_context(query), without=without)
         paths = [r.path for r in order if r.path != scene.active or scene.active in scene.wanted]
         first = set(list(dict.fromkeys(paths))[:FILES])
-        told[arm] = {"ndcg10": evaluate.ndcg(paths, scene.wanted), "recall10": len(first & scene.wanted) / len(scene.wanted)}
+        told[arm] = {"ndcg10": history_cases.ndcg(paths, scene.wanted), "recall10": len(first & scene.wanted) / len(scene.wanted)}
     return told
 
 
@@ -90,7 +90,7 @@ def main() -> None:
     for folder in checkouts:
         store, view = indexed(str(folder), embedder, place)
         paths = view.paths()
-        cases = evaluate.cases(git.history(folder, NEWEST) or (), set(paths), COMMITS)
+        cases = history_cases.cases(git.history(folder, NEWEST) or (), set(paths), COMMITS)
         for kind, scenes in zip(kinds, (related(folder.name, cases), unrelated(folder.name, cases, paths)), strict=True):
             for scene in scenes:
                 for arm, figure in figures(view, embedder, scene, arms).items():

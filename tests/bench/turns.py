@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
+from tests.bench.history_cases import ndcg
 from tests.bench.quality import indexed
 
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
@@ -28,7 +29,6 @@ from carrel.model.types import Hit, Lines, Query
 from carrel.providers.local import bundled
 from carrel.search.name_relations import related_first
 from carrel.search.retriever import Ranking, read
-from carrel.service.evaluate import ndcg
 
 CASES = {"short answers": "turns.json", "answers of chat models": "dialogues.json"}
 HITS = 20

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bench.history_cases import ndcg
+
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
 from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Message
@@ -32,7 +34,6 @@ from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
 from carrel.search.name_relations import related_first
 from carrel.search.retriever import Ranking, read
-from carrel.service.evaluate import ndcg
 
 HERE = Path(__file__).parent
 FROZEN = HERE / "figures.json"

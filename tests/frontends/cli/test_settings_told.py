@@ -9,7 +9,7 @@ import pytest
 from tests.frontends.cli.conftest import Run, one_json
 
 ASKING = (("search", "password"), ("context", "password"), ("files", "password"), ("compare", "password"))
-READING = (("index",), ("status",), ("clear",), ("eval",), ("explain", "password", "src/auth.py:6"), *ASKING)
+READING = (("index",), ("status",), ("clear",), ("explain", "password", "src/auth.py:6"), *ASKING)
 
 
 @pytest.mark.parametrize("command", READING, ids=lambda command: command[0])

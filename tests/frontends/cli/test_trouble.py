@@ -42,7 +42,6 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="bytes, devices and s
         (b"status", b"\xff"),
         (b"clear", b"\xff"),
         (b"doctor", b"\xff"),
-        (b"eval", b"\xff"),
     ],
 )
 def test_bytes_that_are_no_text_are_wrong_usage(project: Path, arguments: tuple[bytes, ...]) -> None:

@@ -101,7 +101,7 @@ def test_a_home_or_disk_is_indexed_only_when_asked_for(
 ) -> None:
     monkeypatch.setenv("HOME", str(project))
     monkeypatch.setenv("USERPROFILE", str(project))
-    for typed in (["index", str(project)], ["index", "/"], ["index", str(tmp_path)], ["search", "foo"], ["eval"]):
+    for typed in (["index", str(project)], ["index", "/"], ["index", str(tmp_path)], ["search", "foo"]):
         code, out, err = run(*typed)
         assert (code, out) == (2, ""), typed
         assert "carrel index --yes" in err

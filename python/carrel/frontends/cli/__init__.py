@@ -96,7 +96,6 @@ _MODULES = {
     "copilot-proxy": "servers.copilot_proxy",
     "demo": "demo.run_demo",
     "doctor": "reports.doctor",
-    "eval": "indexes.evaluate",
     "explain": "questions.query",
     "files": "questions.query",
     "hook": "indexes.hooks_command",

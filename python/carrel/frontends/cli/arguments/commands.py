@@ -205,17 +205,6 @@ def _maintaining(commands: _Commands) -> None:
     batch.add_argument("--context", action="store_true", help="give the items of the packed context instead of the ranked hits")
     batch.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of each context in tokens (4000)")
 
-    evaluate = commands.add_parser(
-        "eval", help="measure search on the folder itself: its commits, texts of one of its files, questions from elsewhere"
-    )
-    _folder(evaluate)
-    evaluate.add_argument("--commits", type=positive, default=200, metavar="N", help="questions at most (200)")
-    evaluate.add_argument("--needles", type=positive, default=40, metavar="N", help="texts of each kind at most (40)")
-    evaluate.add_argument("--seed", type=count, default=1, metavar="N", help="which texts are drawn (1)")
-    evaluate.add_argument("--seconds", type=positive, default=60, metavar="N", help="time for texts and confidence at most (60)")
-    evaluate.add_argument("--misses", type=positive, default=10, metavar="N", help="worst questions to show (10)")
-    add_json(evaluate)
-
     demo = commands.add_parser("demo", help="start a server as an editor does and show what a chat request gets")
     demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
     _path_option(demo)

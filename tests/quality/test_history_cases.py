@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.bench.history_cases import BUDGETS, Case, Figures, cases, measure, ndcg, summarize
 from tests.support.fakes import FakeChunk, FakeEmbedder, FakeView
 
 from carrel.git.git import CommitRecord
@@ -15,7 +16,6 @@ from carrel.model.types import Budget, Query
 from carrel.pack.compare import compare
 from carrel.providers.tokenizers import ApproximateTokenizer
 from carrel.question.prepare import prepare_blocking
-from carrel.service.evaluate import BUDGETS, Case, Figures, cases, measure, ndcg, summarize
 
 TOKENS = ApproximateTokenizer()
 
