@@ -308,7 +308,7 @@ impl WorkspaceRules {
     fn folder(&self, rules: &FolderRules, relative: &str) -> std::result::Result<(), SkipReason> {
         let name = name_of(relative);
         let kept = self.kept_folders.contains(name);
-        if !kept && self.excluded_folders.contains(name) {
+        if !kept && self.excluded_folders.contains(name) && !self.holds_own_code(rules, relative)? {
             Err(SkipReason::ExcludedFolder)
         } else if !kept && folders::is_tools_own(name) && !rules.brings_back(relative, self) {
             Err(SkipReason::HiddenFolder)
@@ -331,6 +331,36 @@ impl WorkspaceRules {
         match opened.and_then(|mut opened| opened.file.read_exact(&mut start)) {
             Err(error) if SystemFault::of(&error).is_some() => Err(SkipReason::from(&error)),
             read => Ok(read.is_ok() && &start == b"#!"),
+        }
+    }
+
+    /// Tell whether a folder with a name of those that are left out counts nevertheless: git tracks it, or nothing here makes such
+    /// folders.
+    fn holds_own_code(&self, rules: &FolderRules, relative: &str) -> std::result::Result<bool, SkipReason> {
+        let name = name_of(relative);
+        if !folders::may_hold_own_code(name.as_bytes()) {
+            return Ok(false);
+        }
+        let tracked = rules.tracked(relative, self)?;
+        if tracked.is_some() && !folders::may_hold_others_code(name) {
+            return Ok(true);
+        }
+        let above = relative.strip_suffix(name).unwrap_or_default();
+        let is_made_here = self.has_build_file(above)?;
+        Ok(match tracked {
+            Some(tracked) => !tracked.has_licence && !is_made_here,
+            None => !above.is_empty() && !is_made_here,
+        })
+    }
+
+    /// Tell whether a folder holds a file of a program that builds or gets packages, which makes folders beside it.
+    fn has_build_file(&self, folder: &str) -> std::result::Result<bool, SkipReason> {
+        match uninterrupted(|| fs::read_dir(self.root.join(folder))) {
+            Ok(entries) => Ok(entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(folders::is_build_file))),
+            Err(error) => match SkipReason::from(&error) {
+                fault @ SkipReason::Fault(_) => Err(fault),
+                _ => Ok(false),
+            },
         }
     }
 

@@ -9,7 +9,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::WalkOptions;
-use super::git::{GitEntry, GitRules, PatternList, slashed};
+use super::git::{GitEntry, GitRules, PatternList, TrackedFolder, slashed};
 use crate::base::error::{Error, Result};
 use crate::base::system_fault::uninterrupted;
 use crate::base::types::SkipReason;
@@ -197,6 +197,14 @@ impl FolderRules {
             return true;
         }
         self.git_ignores(&entry)
+    }
+
+    /// Tell what git tracks in the folder at `relative`, a path in the workspace.
+    pub fn tracked(&self, relative: &str, workspace: &WorkspaceRules) -> std::result::Result<Option<TrackedFolder>, SkipReason> {
+        let path = [&workspace.base, relative.as_bytes()].concat();
+        let repository = self.chain().find_map(|rules| Some((rules.base, rules.git.as_ref()?.repository()?)));
+        let inside = repository.and_then(|(base, git)| Some((git, path.get(base..)?)));
+        inside.map_or(Ok(None), |(git, inside)| git.tracked(inside))
     }
 
     fn git_ignores(&self, entry: &Entry<'_>) -> bool {

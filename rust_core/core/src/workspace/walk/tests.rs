@@ -58,9 +58,35 @@ fn agree(root: &Path, walk: &Walk) {
 #[test]
 fn left_out_folders_are_one_entry() {
     check(
-        &[("a.py", "x"), ("node_modules/m/i.js", "x"), ("sub/target/x.rs", "x"), (".git/config.py", "x")],
-        &["a.py"],
+        &[
+            ("a.py", "x"),
+            ("node_modules/m/i.js", "x"),
+            ("sub/Cargo.toml", "x"),
+            ("sub/target/x.rs", "x"),
+            (".git/config.py", "x"),
+        ],
+        &["a.py", "sub/Cargo.toml"],
         &[("node_modules/", SkipReason::ExcludedFolder), ("sub/target/", SkipReason::ExcludedFolder)],
+    );
+}
+
+#[test]
+fn a_folder_with_a_name_of_output_counts_where_nothing_makes_it() {
+    check(
+        &[
+            ("build/a.py", "x"),
+            ("src/build/a.py", "x"),
+            ("app/App.csproj", "x"),
+            ("app/obj/a.cs", "x"),
+            ("app/models/vendor/a.rb", "x"),
+            ("lib/node_modules/a.js", "x"),
+        ],
+        &["app/App.csproj", "app/models/vendor/a.rb", "src/build/a.py"],
+        &[
+            ("build/", SkipReason::ExcludedFolder),
+            ("app/obj/", SkipReason::ExcludedFolder),
+            ("lib/node_modules/", SkipReason::ExcludedFolder),
+        ],
     );
 }
 

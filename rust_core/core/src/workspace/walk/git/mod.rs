@@ -4,6 +4,7 @@
 mod config;
 mod patterns;
 mod sources;
+mod tracked;
 mod wildmatch;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +13,11 @@ pub(super) use config::slashed;
 use config::{Context, Settings, bytes_to_path, worktrees_have_settings};
 pub(super) use patterns::PatternList;
 use sources::{Kind, Sources};
+pub(super) use tracked::TrackedFolder;
+use tracked::TrackedFolders;
 
 use crate::base::error::Result;
+use crate::base::types::SkipReason;
 use crate::workspace::folder::open_file;
 use crate::workspace::read::read_rules;
 use crate::workspace::walk::rules::resolved;
@@ -28,6 +32,8 @@ pub(super) struct GitRules {
     pub fold: bool,
     /// What this was read from.
     sources: Sources,
+    /// `None` where there is no repository.
+    tracked: Option<TrackedFolders>,
 }
 
 /// What `.git` in a folder turned out to be.
@@ -100,14 +106,20 @@ impl GitRules {
             settings.read(&place.git_folder.join("config.worktree"), &context, &mut sources, 0)?;
         }
         let exclude = sources.read(&place.common_folder.join("info").join("exclude"))?;
-        Self::with(&settings, folder, &exclude.unwrap_or_default(), sources)
+        let tracked = Some(TrackedFolders::of(&place.git_folder));
+        Ok(Self { tracked, ..Self::with(&settings, folder, &exclude.unwrap_or_default(), sources)? })
     }
 
     fn with(settings: &Settings, folder: &Path, exclude: &[u8], mut sources: Sources) -> Result<Self> {
         let fold = settings.ignore_case;
         let own = settings.excludes_path(folder).map(|path| sources.read(&path)).transpose()?.flatten().unwrap_or_default();
         let excludes_file = PatternList::parse(&own, fold);
-        Ok(Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources })
+        Ok(Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources, tracked: None })
+    }
+
+    /// Tell what git tracks in the folder at `path`, relative to the repository.
+    pub fn tracked(&self, path: &[u8]) -> std::result::Result<Option<TrackedFolder>, SkipReason> {
+        self.tracked.as_ref().map_or(Ok(None), |tracked| tracked.get(path))
     }
 
     /// Tell what these rules say of the entry at `path`, relative to the repository.
