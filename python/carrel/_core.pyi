@@ -34,6 +34,7 @@ __all__ = [
     "Watch",
     "__version__",
     "best_lines",
+    "check_languages",
     "contributions",
     "count_tokens",
     "cut_text",
@@ -548,6 +549,7 @@ class Store:
         dim: int,
         walk: WalkOptions,
         cut: CutOptions,
+        languages: Sequence[tuple[str, str]] = ...,
         secrets: SecretOptions | None = None,
         in_memory: bool = False,
     ) -> Store:
@@ -618,6 +620,11 @@ class Store:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:
         """(path, reason) of the last scan."""
+    def skipped_counts(self) -> dict[str, int]:
+        """How many paths the last scan left out, by reason."""
+    @property
+    def guessed_encodings(self) -> int:
+        """How many files are in an encoding that nothing names."""
     @property
     def failed_count(self) -> int:
         """How many files `failed` names."""
@@ -641,6 +648,9 @@ def trim_tokens(text: str, max_tokens: int, encoding: Literal["cl100k_base", "o2
 
 def detect_language(path: str) -> str | None: ...
 def languages() -> list[str]: ...
+def check_languages(languages: Sequence[tuple[str, str]]) -> None:
+    """Raise `InvalidInput` where a glob can't be read or a language isn't known."""
+
 def simd_kernel() -> str:
     """The vector kernel that this processor runs: avx512vnni, avx2, neon or scalar."""
 

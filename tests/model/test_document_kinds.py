@@ -11,7 +11,7 @@ CORE = Path("rust_core/core/src")
 
 
 def prose_endings() -> set[str]:
-    rows = re.findall(r"\w+ = \d+, \"\w+\", Prose, \[([^\]]*)\]", (CORE / "base/language.rs").read_text("utf-8"))
+    rows = re.findall(r"\w+ = \d+, \"\w+\", Prose, \[([^\]]*)\]", (CORE / "base/language/mod.rs").read_text("utf-8"))
     return {ending for row in rows for ending in re.findall(r'"([^"]+)"', row)}
 
 

@@ -79,7 +79,7 @@ class Settings:
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
         (),
-        "Names of folders to leave out, beside the usual ones (node_modules, build, .git …) and hidden ones; "
+        "Names of folders to leave out, beside the usual ones (node_modules, untracked build …) and hidden ones; "
         "`!build` takes one in again.",
         workspace="union",
     )
@@ -103,11 +103,15 @@ class Settings:
     max_file_bytes: Annotated[int, Meta(ge=1_000, le=50_000_000)] = _setting(
         500_000, "Larger files are left out.", workspace="lower"
     )
+    languages: tuple[tuple[str, str], ...] = _setting(
+        (),
+        'Languages of files by globs, as in .gitignore: `{"*.inc": "php"}`. Else name and content decide.',
+        workspace="any",
+    )
     chunking: Literal["syntax", "lines"] = _setting(
         "syntax",
         'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts a file without a grammar '
-        'every 60 lines, of which 5 are shared; `"lines"` cuts every file by its lines. A change of this or of a size cuts the '
-        "index again.",
+        'every 60 lines, of which 5 are shared; `"lines"` cuts every file by its lines.',
         workspace="any",
     )
     chunk_lines: Annotated[int, Meta(ge=10, le=1_000)] = _setting(
@@ -400,8 +404,22 @@ def _budget(raw: Any) -> Budget:
     raise ValueError('must be {"chars": n} or {"tokens": n} with n from 1 to a billion')
 
 
+def _languages(raw: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(raw, dict) or not all(isinstance(part, str) for pair in raw.items() for part in pair):
+        raise ValueError('must be globs with the name of a language each, such as {"*.inc": "php"}')
+    if raw:
+        from carrel.model.native import check_languages  # noqa: PLC0415 - most settings need no core
+
+        try:
+            check_languages(list(raw.items()))
+        except InvalidInput as error:
+            raise ValueError(f"is refused: {error.reason}") from None
+    return tuple(raw.items())
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "budget": _budget,
+    "languages": _languages,
     "models": read_models,
     "limits": read_limits,
     "store": read_store,

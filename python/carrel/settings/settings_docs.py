@@ -14,7 +14,7 @@ from carrel.model import structs
 from carrel.model.bounds import MOST
 from carrel.model.types import Budget
 from carrel.settings.settings import _HINTS, Settings, wire_name
-from carrel.settings.source_settings import Sources, SourceSettings
+from carrel.settings.source_settings import SourceSettings
 
 _HEAD = """# Settings
 
@@ -51,7 +51,7 @@ def render() -> str:
         cells = [
             f"`{wire_name(field.name)}`",
             _type(field.name),
-            f"`{_default(field.default)}`",
+            f"`{_default(field.name, field.default)}`",
             field.metadata["doc"],
             _NARROWING[field.metadata["workspace"]],
         ]
@@ -69,7 +69,7 @@ def json_schema() -> dict[str, Any]:
         if field.metadata["workspace"] == "own":
             continue
         schema = _schema(field.name)
-        schema["default"] = json.loads(_default(field.default))
+        schema["default"] = json.loads(_default(field.name, field.default))
         schema["description"] = field.metadata["doc"]
         if field.metadata["outward"] or field.metadata["place"]:
             schema["personOnly"] = True
@@ -87,6 +87,8 @@ def _schema(name: str) -> dict[str, Any]:
             "maxProperties": 1,
             "additionalProperties": False,
         }
+    if name == "languages":
+        return {"type": "object", "additionalProperties": {"type": "string"}}
     if name == "sources":
         return {"type": "object", "additionalProperties": structs.schema(SourceSettings)}
     hint = _HINTS[name]
@@ -107,8 +109,8 @@ def _type(name: str) -> str:
     return {"boolean": "true or false", "object": "object", "string": "string", "integer": "whole number"}[schema["type"]]
 
 
-def _default(value: Any) -> str:
-    if isinstance(value, Sources):
+def _default(name: str, value: Any) -> str:
+    if name in ("languages", "sources"):
         return "{}"
     if isinstance(value, Budget):
         return json.dumps({value.unit: value.amount})

@@ -171,10 +171,8 @@ class ServedSource:
 
     def refused(self, path: str) -> bool:
         """Tell whether a path as its hits have it may not be given any more. Native work."""
-        from carrel.sources.documents.mirror import READABLE
-
         original = path.removeprefix(f"@{self.id}/")
-        return any(part.gate.refusal(original) not in READABLE for part in self.parts if part.gate)
+        return any(part.gate.refusal(original) is not None for part in self.parts if part.gate)
 
     async def search(
         self,

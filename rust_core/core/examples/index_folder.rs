@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use carrel_core::base::cancel::CancelToken;
 use carrel_core::index::cut::CutOptions;
 use carrel_core::index::embed::{LocalEmbedder, StaticModel};
-use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::handle::{LanguageGlobs, StoreConfig};
 use carrel_core::workspace::store::{Plan, Store};
 use carrel_core::workspace::walk::WalkOptions;
 
@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         dim: embedder.dim(),
         walk: WalkOptions::default(),
         cut: CutOptions::default(),
+        languages: LanguageGlobs::default(),
         secrets: carrel_core::index::secrets::SecretOptions::default(),
         in_memory: false,
     };

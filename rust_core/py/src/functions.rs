@@ -11,6 +11,7 @@ use carrel_core::base::types::FileProperties;
 use carrel_core::index::cut::cut;
 use carrel_core::index::secrets::{Detector, masked};
 use carrel_core::query::results::ChunkInfo;
+use carrel_core::workspace::handle::LanguageGlobs;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -22,7 +23,10 @@ use crate::results::PyChunkInfo;
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn cut_text(py: Python<'_>, path: &str, text: &str, options: &PyCutOptions) -> PyResult<Vec<PyChunkInfo>> {
-    let language = Language::detect(path).unwrap_or(Language::TEXT);
+    let language = match Language::of_file(path, text) {
+        Language::OTHER => Language::TEXT,
+        language => language,
+    };
     let file = detached(py, || cut(path, language, text, &options.0, &CancelToken::new()))?;
     let info = |(i, chunk)| ChunkInfo {
         doc: i as u64,
@@ -90,6 +94,12 @@ pub fn detect_language(path: &str) -> Option<&'static str> {
 #[pyfunction]
 pub fn languages() -> Vec<&'static str> {
     Language::all().map(Language::name).collect()
+}
+
+/// See `_core.pyi`.
+#[pyfunction]
+pub fn check_languages(languages: Vec<(String, String)>) -> PyResult<()> {
+    LanguageGlobs::new(languages).map(drop).map_err(|error| to_python(&error))
 }
 
 /// See `_core.pyi`.

@@ -46,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::trim_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(functions::detect_language, module)?)?;
     module.add_function(wrap_pyfunction!(functions::languages, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::check_languages, module)?)?;
     module.add_function(wrap_pyfunction!(functions::register_grammar, module)?)?;
     module.add_function(wrap_pyfunction!(functions::registrable_grammars, module)?)?;
     module.add_function(wrap_pyfunction!(functions::give_back_memory, module)?)?;

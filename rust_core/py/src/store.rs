@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::handle::{LanguageGlobs, StoreConfig};
 use carrel_core::workspace::store::{Batch, Plan, Store};
 use pyo3::prelude::*;
 
@@ -119,7 +119,7 @@ pub struct PyStore(Store);
 #[pymethods]
 impl PyStore {
     #[staticmethod]
-    #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, secrets = None, in_memory = false))]
+    #[pyo3(signature = (directory, root, *, embedder_id, dim, walk, cut, languages = Vec::new(), secrets = None, in_memory = false))]
     #[allow(clippy::too_many_arguments)] // keywords, all but two
     fn open(
         py: Python<'_>,
@@ -129,11 +129,14 @@ impl PyStore {
         dim: usize,
         walk: &PyWalkOptions,
         cut: &PyCutOptions,
+        languages: Vec<(String, String)>,
         secrets: Option<&PySecretOptions>,
         in_memory: bool,
     ) -> PyResult<Self> {
         let secrets = secrets.map_or_else(Default::default, |options| options.0.clone());
-        let config = StoreConfig { directory, root, embedder_id, dim, walk: walk.0.clone(), cut: cut.0, secrets, in_memory };
+        let languages = LanguageGlobs::new(languages).map_err(|error| to_python(&error))?;
+        let (walk, cut) = (walk.0.clone(), cut.0);
+        let config = StoreConfig { directory, root, embedder_id, dim, walk, cut, languages, secrets, in_memory };
         detached(py, || Store::open(config)).map(Self)
     }
 
@@ -264,6 +267,15 @@ impl PyStore {
     #[pyo3(signature = (limit = 1000))]
     fn skipped(&self, py: Python<'_>, limit: usize) -> Vec<(String, &'static str)> {
         py.detach(|| self.0.skipped(limit)).into_iter().map(|skipped| (skipped.path, skipped.reason.code())).collect()
+    }
+
+    fn skipped_counts(&self, py: Python<'_>) -> BTreeMap<String, usize> {
+        py.detach(|| self.0.skipped_counts())
+    }
+
+    #[getter]
+    fn guessed_encodings(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.guessed_encodings())
     }
 
     #[getter]

@@ -11,6 +11,7 @@ const TITLES = {
   budget: 'How much of the project goes with a question',
   exclude: 'Files to leave out',
   excludedFolders: 'Folders to leave out',
+  languages: 'Languages of files',
   secretPatterns: 'More secrets to hide',
   maxFileBytes: 'Largest file',
   models: 'Models beside the bundled one',
@@ -23,7 +24,7 @@ const TITLES = {
 /** The groups in their order; a setting that stands in none comes into the last one. */
 const GROUPS = [
   { title: 'Every day', keys: ['ragAutoIndex', 'ragEnabled', 'ragTopK', 'budget'] },
-  { title: 'What is indexed', keys: ['exclude', 'excludedFolders', 'secretPatterns', 'maxFileBytes'] },
+  { title: 'What is indexed', keys: ['exclude', 'excludedFolders', 'languages', 'secretPatterns', 'maxFileBytes'] },
   {
     title: 'Models',
     keys: ['models', 'limits', 'store', 'httpProxy', 'planner', 'plannerSeconds', 'rerank', 'rerankerSeconds', 'tokenizer'],

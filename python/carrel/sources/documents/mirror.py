@@ -41,9 +41,8 @@ FORMAT = 1
 """Changes when the same document would be converted to another text."""
 _STATE = "state.json"
 _TEXTS = "texts"
-READABLE = (None, "unknown type")
-"""What the access rules say of a file that may be read: the core knows no language for a PDF."""
-_ENTERED = (*READABLE, "gone")
+_ENTERED = (None, "gone")
+"""What the access rules say of a folder that may be entered."""
 _OF_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
 """Names that open a device on Windows, whatever stands behind a dot."""
 
@@ -100,7 +99,7 @@ class Mirror:
 
     def refused(self, path: str) -> bool:
         """Tell whether the original of a text may not be read any more, or is gone."""
-        return self._refusal(self.original(path)) not in READABLE
+        return self._refusal(self.original(path)) is not None
 
     @property
     def failed(self) -> dict[str, str]:
@@ -168,7 +167,7 @@ class Mirror:
                 if suffix_to_convert(path) is None:
                     continue
                 problem = unusable_name(name)
-                if not problem and self._decide(path) not in READABLE:
+                if not problem and self._decide(path) is not None:
                     continue
                 try:
                     found = (Path(folder) / name).lstat()

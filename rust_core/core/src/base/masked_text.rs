@@ -1,6 +1,9 @@
-//! A text whose secrets were masked, and where they were.
+//! A text whose secrets were masked and whose data was left out, and where they were.
 
-/// A masked value: the range of its mask in the masked text, and its own range in the original.
+/// Stands for the rule of a mask that hides data and no secret.
+pub const LONG_LINE: &str = "long line";
+
+/// A masked value, or the middle of a line of data: the range of its mask in the masked text, and its own range in the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// First byte of the mask in the masked text.
@@ -11,6 +14,8 @@ pub struct Mask {
     pub original_start: usize,
     /// One past its last byte.
     pub original_end: usize,
+    /// Whether it hides a secret.
+    pub is_secret: bool,
 }
 
 /// The original of a text whose secrets were masked.
@@ -18,8 +23,8 @@ pub struct Mask {
 pub struct Unmasked {
     /// The original text.
     pub text: String,
-    /// The masked values, in order.
+    /// What was masked or left out, in order.
     pub masks: Vec<Mask>,
-    /// The rule that found each of them.
+    /// The rule that found each of them; [`LONG_LINE`] for what is no secret.
     pub rules: Vec<String>,
 }

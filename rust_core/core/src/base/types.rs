@@ -106,8 +106,8 @@ pub enum SkipReason {
     Binary = 3,
     /// Minified or generated in one line: no person reads it.
     Minified = 4,
-    /// No known extension or file name.
-    UnknownType = 5,
+    /// Text of no known language, and hardly a word in it: numbers or encoded bytes.
+    NoWords = 5,
     /// Looks like it holds keys or passwords (`.env`, `id_rsa`, `*.pem`, …): never read.
     Secret = 6,
     /// A symbolic link that leaves the workspace.
@@ -171,7 +171,7 @@ impl SkipReason {
         Self::TooLarge,
         Self::Binary,
         Self::Minified,
-        Self::UnknownType,
+        Self::NoWords,
         Self::Secret,
         Self::LinkOutside,
         Self::Outside,
@@ -202,7 +202,7 @@ impl SkipReason {
             Self::TooLarge => "too large",
             Self::Binary => "binary",
             Self::Minified => "minified",
-            Self::UnknownType => "unknown type",
+            Self::NoWords => "no words",
             Self::Secret => "secret",
             Self::LinkOutside => "link outside the workspace",
             Self::Outside => "outside the workspace",

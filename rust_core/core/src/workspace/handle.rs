@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::base::error::Result;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::base::types::SkipReason;
 use crate::index::cut::CutOptions;
 use crate::index::secrets::SecretOptions;
+use crate::workspace::charset::charset;
 use crate::workspace::folder::{Folder, OpenFile};
 use crate::workspace::masking::{Masker, with_masks};
-use crate::workspace::read::{Source, read_source};
+use crate::workspace::read::{Source, has_words, read_source};
 use crate::workspace::walk::{AccessPolicy, WalkOptions};
 
 /// What a store is made of.
@@ -26,10 +30,44 @@ pub struct StoreConfig {
     pub walk: WalkOptions,
     /// How they are cut.
     pub cut: CutOptions,
+    /// Which languages files are in, whatever is in them.
+    pub languages: LanguageGlobs,
     /// What counts as a secret, beside the rules.
     pub secrets: SecretOptions,
     /// Keep nothing on disk and read nothing from it: documents come as buffers only.
     pub in_memory: bool,
+}
+
+/// Globs, written as in a `.gitignore`, and the languages of the files that they fit.
+#[derive(Clone, Debug, Default)]
+pub struct LanguageGlobs {
+    written: Vec<(String, Language)>,
+    globs: Vec<(Gitignore, Language)>,
+}
+
+impl LanguageGlobs {
+    /// Read pairs of a glob and the name of a language.
+    pub fn new(pairs: Vec<(String, String)>) -> Result<Self> {
+        let mut read = Self::default();
+        for (glob, name) in pairs {
+            let Some(language) = Language::from_name(&name) else {
+                let names: Vec<&str> = Language::all().map(Language::name).collect();
+                return Err(Error::invalid("languages", format!("`{name}` is no language, choose one of {}", names.join(", "))));
+            };
+            let mut builder = GitignoreBuilder::new("");
+            let added = builder.add_line(None, &glob).and_then(|builder| builder.build());
+            let matcher = added.map_err(|error| Error::invalid("languages", format!("`{glob}` is no glob: {error}")))?;
+            read.globs.push((matcher, language));
+            read.written.push((glob, language));
+        }
+        Ok(read)
+    }
+
+    /// Return the language of the last glob that fits.
+    fn of(&self, path: &str) -> Option<Language> {
+        let fits = |globs: &Gitignore| globs.matched_path_or_any_parents(path, false).is_ignore();
+        self.globs.iter().rev().find(|(globs, _)| fits(globs)).map(|(_, language)| *language)
+    }
 }
 
 /// A workspace: shared by the store that indexes it and by the snapshots that read its files.
@@ -56,13 +94,15 @@ impl WorkspaceHandle {
     /// [`WorkspaceHandle::root`] gave.
     pub fn read(&self, root: std::result::Result<&Folder, &SkipReason>, path: &str) -> std::result::Result<Source, SkipReason> {
         let access = self.access.as_ref().ok_or(SkipReason::Gone)?;
-        let file = access.open(root.map_err(|reason| *reason)?, path)?;
-        self.mask(path, read_source(file, self.config.walk.max_file_bytes)?)
+        let root = root.map_err(|reason| *reason)?;
+        let file = access.open(root, path)?;
+        self.mask(path, read_source(file, self.config.walk.max_file_bytes, || charset(root, path))?)
     }
 
     /// Read a file that questions ask for again and again, and mask its secrets.
     pub fn read_again(&self, opened: OpenFile, path: &str) -> std::result::Result<Source, SkipReason> {
-        let source = read_source(opened, self.config.walk.max_file_bytes)?;
+        let named = || self.root().ok().and_then(|root| charset(&root, path));
+        let source = read_source(opened, self.config.walk.max_file_bytes, named)?;
         let found = self.masker.look_once(path, &source)?;
         Ok(with_masks(source, &found))
     }
@@ -71,6 +111,22 @@ impl WorkspaceHandle {
     pub fn mask(&self, path: &str, source: Source) -> std::result::Result<Source, SkipReason> {
         let found = self.masker.look(path, &source.text)?;
         Ok(with_masks(source, &found))
+    }
+
+    /// Tell the language of a text that was read, or why it is of no use. What is kept in memory only are texts for people.
+    pub fn language_of(&self, path: &str, text: &str) -> std::result::Result<Language, SkipReason> {
+        match self.config.languages.of(path).unwrap_or_else(|| Language::of_file(path, text)) {
+            Language::OTHER if self.config.in_memory => Ok(Language::TEXT),
+            Language::OTHER if !has_words(text) => Err(SkipReason::NoWords),
+            language => Ok(language),
+        }
+    }
+
+    /// Names the rules by which texts are cut, and their languages.
+    pub fn cutting_version(&self) -> String {
+        let cut = self.config.cut.version();
+        let languages = &self.config.languages.written;
+        if languages.is_empty() { cut } else { format!("{cut} {languages:?}") }
     }
 
     /// Names the rules by which texts are masked.

@@ -1,9 +1,11 @@
 //! The files of a workspace and the index of them: which may be read, reading them, keeping the index current, and returning
 //! texts as they are now.
 
+mod charset;
 pub mod folder;
 pub mod handle;
 pub mod lock;
+pub mod long_lines;
 pub(crate) mod masking;
 pub mod read;
 pub mod secret_listing;

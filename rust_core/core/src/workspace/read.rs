@@ -6,7 +6,8 @@ use std::path::Path;
 use std::string::FromUtf8Error;
 use std::sync::Arc;
 
-use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, modified_ns};
@@ -14,22 +15,30 @@ use crate::base::hash::xxh3_128;
 use crate::base::masked_text::Unmasked;
 use crate::base::types::SkipReason;
 use crate::workspace::folder::OpenFile;
+use crate::workspace::long_lines::looks_minified;
 
-/// How much of a text is looked at to tell whether a person wrote it.
+/// How much of a text is looked at to tell what it is.
 const SAMPLE_BYTES: usize = 64 * 1024;
-/// Average line length from which a text of some size is minified. Hand-written code stays under 60; data tables under 300.
-const MINIFIED_AVERAGE: usize = 500;
-/// Texts shorter than this are never called minified: a one-line JSON file is still a file that people open.
-const MINIFIED_FROM_BYTES: usize = 5_000;
+/// How much of a file tells whether it is text at all. Of one that isn't no more is read.
+const HEAD_BYTES: u64 = 8 * 1024;
+/// What a file begins with that is a document for a program, though it may be all letters.
+const DOCUMENT: &[u8] = b"%PDF-";
+
+/// In a text one in so many letters and digits at least belongs to a word.
+const LEAST_WORDS: usize = 5;
+/// A longer run of letters is encoded data, in a script that sets words apart or has three bytes for each letter.
+const LONGEST_WORD: usize = 60;
 
 /// A file that was read and decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The text, without a byte order mark, with its line ends as they are.
     pub text: String,
-    /// `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`.
+    /// Its name by WHATWG; in small letters for the forms of Unicode.
     pub encoding: &'static str,
-    /// `xxh3_128` of the raw bytes.
+    /// Whether nothing but its bytes names the encoding.
+    pub is_guess: bool,
+    /// `xxh3_128` of the raw bytes, of the text where its encoding might be another one.
     pub hash: u128,
     /// Raw size in bytes.
     pub size: u64,
@@ -41,27 +50,47 @@ pub struct Source {
     pub unmasked: Option<Arc<Unmasked>>,
 }
 
-/// Read and decode a file of at most `max_bytes`. It is read from the handle alone: its path may mean another file by now.
-pub fn read_source(opened: OpenFile, max_bytes: u64) -> std::result::Result<Source, SkipReason> {
-    let (bytes, metadata) = read_bytes(opened, max_bytes)?;
+/// Read and decode a file of at most `max_bytes`. It is read from the handle alone: its path may mean another file by now. `charset`
+/// says what it is written in, where that isn't Unicode.
+pub fn read_source(
+    opened: OpenFile,
+    max_bytes: u64,
+    charset: impl FnOnce() -> Option<&'static Encoding>,
+) -> std::result::Result<Source, SkipReason> {
+    let (bytes, metadata) = read_if(opened, max_bytes, |head| !is_binary(head))?;
     let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
-    let (text, encoding) = decode(bytes)?;
+    let Decoded { text, encoding, is_guess, is_unicode } = decode(bytes, charset)?;
+    let hash = if is_unicode { hash } else { xxh3_128(text.as_bytes()) };
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
     let change = LastChange::of(&metadata);
-    Ok(Source { text, encoding, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
+    Ok(Source { text, encoding, is_guess, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
 }
 
 /// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
 pub(crate) fn read_bytes(opened: OpenFile, max_bytes: u64) -> std::result::Result<(Vec<u8>, Metadata), SkipReason> {
+    read_if(opened, max_bytes, |_| true)
+}
+
+/// As [`read_bytes`], of a file whose first bytes are of use.
+fn read_if(
+    opened: OpenFile,
+    max_bytes: u64,
+    is_of_use: impl FnOnce(&[u8]) -> bool,
+) -> std::result::Result<(Vec<u8>, Metadata), SkipReason> {
     let OpenFile { file, metadata } = opened;
     if metadata.len() > max_bytes {
         return Err(SkipReason::TooLarge);
     }
     // The limit is enforced while reading too: the file may be growing.
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| SkipReason::from(&e))?;
+    let read = |most: u64, bytes: &mut Vec<u8>| (&file).take(most).read_to_end(bytes).map_err(|e| SkipReason::from(&e));
+    let head = read(HEAD_BYTES.min(max_bytes + 1), &mut bytes)?;
+    if !is_of_use(&bytes) {
+        return Err(SkipReason::Binary);
+    }
+    read(max_bytes + 1 - head as u64, &mut bytes)?;
     if bytes.len() as u64 > max_bytes {
         return Err(SkipReason::TooLarge);
     }
@@ -78,45 +107,91 @@ pub(crate) fn read_rules(path: &Path, opened: std::io::Result<OpenFile>) -> Resu
     }
 }
 
-/// Decode a file's bytes, and name the encoding. The commonest, UTF-8 without a mark, is not copied.
-pub fn decode(mut bytes: Vec<u8>) -> std::result::Result<(String, &'static str), SkipReason> {
+/// A text and what it was written in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The text.
+    pub text: String,
+    /// See [`Source::encoding`].
+    pub encoding: &'static str,
+    /// See [`Source::is_guess`].
+    pub is_guess: bool,
+    is_unicode: bool,
+}
+
+impl Decoded {
+    fn unicode(text: String, encoding: &'static str) -> Self {
+        Self { text, encoding, is_guess: false, is_unicode: true }
+    }
+}
+
+/// Decode a file's bytes: by a mark, as Unicode, by what `charset` says, by what they look like. The commonest, UTF-8 without a mark,
+/// is not copied.
+pub fn decode(
+    mut bytes: Vec<u8>,
+    charset: impl FnOnce() -> Option<&'static Encoding>,
+) -> std::result::Result<Decoded, SkipReason> {
     if bytes.is_empty() {
         return Err(SkipReason::Empty);
     }
     let decoded = match bytes.as_slice() {
-        [0xef, 0xbb, 0xbf, ..] => utf8_or_legacy(bytes.split_off(3)),
+        [0xef, 0xbb, 0xbf, ..] => utf8_or_legacy(bytes.split_off(3), charset),
         [0xff, 0xfe, rest @ ..] => utf16(rest, UTF_16LE, "utf-16le"),
         [0xfe, 0xff, rest @ ..] => utf16(rest, UTF_16BE, "utf-16be"),
         _ => match utf16_without_mark(&bytes) {
             Some("utf-16le") => utf16(&bytes, UTF_16LE, "utf-16le"),
             Some(_) => utf16(&bytes, UTF_16BE, "utf-16be"),
-            None => utf8_or_legacy(bytes),
+            None => utf8_or_legacy(bytes, charset),
         },
     }?;
-    if decoded.0.trim().is_empty() { Err(SkipReason::Empty) } else { Ok(decoded) }
+    if decoded.text.trim().is_empty() { Err(SkipReason::Empty) } else { Ok(decoded) }
 }
 
-fn utf16(
-    bytes: &[u8],
-    encoding: &'static encoding_rs::Encoding,
-    name: &'static str,
-) -> std::result::Result<(String, &'static str), SkipReason> {
+/// Tell whether a file that begins with these bytes is no text.
+fn is_binary(head: &[u8]) -> bool {
+    let is_utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) || utf16_without_mark(head).is_some();
+    head.starts_with(DOCUMENT) || (head.contains(&0) && !is_utf16)
+}
+
+fn utf16(bytes: &[u8], encoding: &'static encoding_rs::Encoding, name: &'static str) -> std::result::Result<Decoded, SkipReason> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    if had_errors || text.contains('\0') { Err(SkipReason::Binary) } else { Ok((text.into_owned(), name)) }
+    if had_errors || text.contains('\0') { Err(SkipReason::Binary) } else { Ok(Decoded::unicode(text.into_owned(), name)) }
 }
 
-fn utf8_or_legacy(bytes: Vec<u8>) -> std::result::Result<(String, &'static str), SkipReason> {
+fn utf8_or_legacy(
+    bytes: Vec<u8>,
+    charset: impl FnOnce() -> Option<&'static Encoding>,
+) -> std::result::Result<Decoded, SkipReason> {
     if bytes.contains(&0) {
         return Err(SkipReason::Binary);
     }
     match String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes) {
-        Ok(text) => Ok((text, "utf-8")),
+        Ok(text) => Ok(Decoded::unicode(text, "utf-8")),
         Err(bytes) if controls(&bytes) * 100 > bytes.len() => Err(SkipReason::Binary),
-        Err(bytes) => {
-            let (text, _) = WINDOWS_1252.decode_without_bom_handling(&bytes);
-            Ok((text.into_owned(), "windows-1252"))
-        }
+        Err(bytes) => Ok(legacy(&bytes, charset())),
     }
+}
+
+/// Decode bytes that are no Unicode. What `charset` or a detector says counts where all bytes fit it; windows-1252 has a letter for
+/// every byte.
+fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
+    let decode = |encoding: &'static Encoding, is_guess| {
+        let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
+        let decoded = || Decoded { text: text.into_owned(), encoding: encoding.name(), is_guess, is_unicode: false };
+        (!has_errors).then(decoded)
+    };
+    let detected = || {
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+        detector.feed(bytes, true);
+        decode(detector.guess(None, Utf8Detection::Deny), true)
+    };
+    let last = || Decoded {
+        text: WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+        encoding: WINDOWS_1252.name(),
+        is_guess: true,
+        is_unicode: false,
+    };
+    charset.and_then(|encoding| decode(encoding, false)).or_else(detected).unwrap_or_else(last)
 }
 
 /// Control characters that no text has; one in a hundred means that the bytes are something else.
@@ -141,15 +216,18 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a program rather than a person laid the text out: long lines throughout.
-pub fn looks_minified(text: &str) -> bool {
-    if text.len() < MINIFIED_FROM_BYTES {
-        return false;
+/// Tell whether a text has words in it, and isn't all numbers and encoded bytes.
+pub fn has_words(text: &str) -> bool {
+    let (mut words, mut rest, mut at) = (0, 0, 0);
+    for part in text.split(|c: char| !c.is_alphanumeric()) {
+        let is_word = (2..=LONGEST_WORD).contains(&part.len()) && part.chars().all(char::is_alphabetic);
+        *(if is_word { &mut words } else { &mut rest }) += part.len();
+        at += part.len() + 1;
+        if at > SAMPLE_BYTES {
+            break;
+        }
     }
-    let sample = &text.as_bytes()[..text.len().min(SAMPLE_BYTES)];
-    // So many line ends are enough; most texts have them soon.
-    let enough = sample.len() / (MINIFIED_AVERAGE + 1);
-    sample.iter().filter(|&&b| b == b'\n' || b == b'\r').take(enough).count() < enough
+    words * LEAST_WORDS > rest
 }
 
 #[cfg(test)]
@@ -160,18 +238,8 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], expected: std::result::Result<(&str, &str), SkipReason>) {
-        assert_eq!(
-            decode(bytes.to_vec()),
-            expected.map(|(text, encoding)| (
-                text.to_owned(),
-                match encoding {
-                    "utf-8" => "utf-8",
-                    "utf-16le" => "utf-16le",
-                    "utf-16be" => "utf-16be",
-                    _ => "windows-1252",
-                }
-            ))
-        );
+        let decoded = decode(bytes.to_vec(), || None);
+        assert_eq!(decoded.as_ref().map(|one| (one.text.as_str(), one.encoding)).map_err(|reason| *reason), expected);
     }
 
     fn utf16_bytes(text: &str, to: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -190,6 +258,25 @@ mod tests {
     }
 
     #[test]
+    fn legacy_encodings_are_told_by_their_bytes_or_by_what_names_them() {
+        for (encoding, text) in [
+            (encoding_rs::SHIFT_JIS, "// 与信取消の処理\nvoid voidAuthorization();\n"),
+            (encoding_rs::EUC_JP, "' 倉庫在庫を数える\nSub CountStock()\n"),
+            (encoding_rs::GBK, "/* 超时的订单重新入队 */\nvoid requeue(void);\n"),
+            (encoding_rs::EUC_KR, "// 배송 라벨을 인쇄한다\nfun printParcelLabel() {}\n"),
+            (encoding_rs::WINDOWS_1251, "{ Печать отчёта по складу }\nprocedure Print;\n"),
+            (WINDOWS_1252, "# le café du résumé\ndef f(): pass\n"),
+        ] {
+            let (bytes, _, lost) = encoding.encode(text);
+            assert!(!lost);
+            let decoded = decode(bytes.to_vec(), || None).unwrap();
+            assert_eq!((decoded.text.as_str(), decoded.is_guess), (text, true), "{}", encoding.name());
+            let named = decode(bytes.to_vec(), || Some(encoding)).unwrap();
+            assert_eq!((named.text.as_str(), named.encoding, named.is_guess), (text, encoding.name(), false));
+        }
+    }
+
+    #[test]
     fn what_is_no_text_says_why() {
         check(b"", Err(SkipReason::Empty));
         check(b" \n\t\n", Err(SkipReason::Empty));
@@ -198,10 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn minified_code_is_told_from_long_lines() {
-        assert!(looks_minified(&"var a=1;".repeat(2_000)));
-        assert!(!looks_minified(&"var a=1;".repeat(100)));
-        assert!(!looks_minified(&"let value = compute(input);\n".repeat(2_000)));
+    fn words_tell_text_from_numbers_and_encoded_bytes() {
+        assert!(has_words("allow if {\n  input.day != \"Friday\"\n}\n"));
+        assert!(has_words("超时的订单重新入队，等待处理。"));
+        assert!(has_words(":10 LET A1=0"));
+        assert!(!has_words("v 0.12 1.50 -3.7\nv 0.13 1.51 -3.8\n"));
+        assert!(!has_words(&"F4sanPQlquwM2zh7fptTj62r14XOkXO7cRakDfBQZHwz9iAnB9jnCsdPTK/eUuZW\n".repeat(9)));
+        assert!(!has_words("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  a.gz\n"));
     }
 
     #[test]
@@ -210,10 +300,10 @@ mod tests {
         let path = folder.path().join("a.py");
         std::fs::write(&path, "x = 1\n").unwrap();
         let open = || open_file(&path).unwrap();
-        let source = read_source(open(), 100).unwrap();
+        let source = read_source(open(), 100, || None).unwrap();
         assert_eq!((source.text.as_str(), source.size, source.encoding), ("x = 1\n", 6, "utf-8"));
         assert!(source.mtime_ns > 0);
-        assert_eq!(read_source(open(), 5), Err(SkipReason::TooLarge));
+        assert_eq!(read_source(open(), 5, || None), Err(SkipReason::TooLarge));
         let gone = open_file(&folder.path().join("b.py")).unwrap_err();
         assert_eq!(SkipReason::from(&gone), SkipReason::Gone);
     }
@@ -235,15 +325,15 @@ mod tests {
     proptest! {
         #[test]
         fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            if let Ok((text, _)) = decode(bytes.clone()) {
-                prop_assert!(!text.trim().is_empty());
+            if let Ok(decoded) = decode(bytes.clone(), || None) {
+                prop_assert!(!decoded.text.trim().is_empty());
             }
         }
 
         #[test]
         fn utf8_comes_back_as_it_was(text in "[a-z\u{e9}\u{4e2d}\r\n]{1,80}") {
             prop_assume!(!text.trim().is_empty());
-            prop_assert_eq!(decode(text.clone().into_bytes()), Ok((text, "utf-8")));
+            prop_assert_eq!(decode(text.clone().into_bytes(), || None), Ok(Decoded::unicode(text, "utf-8")));
         }
     }
 }

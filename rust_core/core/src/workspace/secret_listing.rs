@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::lines::LineTable;
 use crate::base::types::SkipReason;
 use crate::index::secrets::{Detector, SecretMatch, SecretOptions};
+use crate::workspace::charset::charset;
 use crate::workspace::folder::{Folder, open_file};
 use crate::workspace::read::read_source;
 use crate::workspace::walk::{AccessPolicy, WalkOptions, walk};
@@ -45,7 +46,7 @@ pub fn list_secrets(
     let look = |path: &str| -> Result<Vec<SecretLocation>> {
         cancel.check()?;
         let opened = folder.file(path).map_err(|error| SkipReason::from(&error));
-        match opened.and_then(|file| read_source(file, walking.max_file_bytes)) {
+        match opened.and_then(|file| read_source(file, walking.max_file_bytes, || charset(&folder, path))) {
             Ok(source) => Ok(in_text(path, &source.text, &detector)),
             // A secret that wasn't looked for must not count as none.
             Err(reason) => Error::skip_reason(root.join(path), reason).map(|_| Vec::new()),
@@ -64,7 +65,7 @@ fn of_file(file: &Path, walking: &WalkOptions, detector: &Detector) -> Result<Ve
         return Ok(whole(&name, BY_NAME));
     }
     let opened = open_file(file).map_err(|error| Error::io(file, error))?;
-    match read_source(opened, walking.max_file_bytes) {
+    match read_source(opened, walking.max_file_bytes, || None) {
         Ok(source) => Ok(in_text(&name, &source.text, detector)),
         Err(reason) => {
             let reason = Error::skip_reason(file, reason)?;

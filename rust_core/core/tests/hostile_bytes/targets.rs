@@ -19,7 +19,8 @@ use carrel_core::index::segment_set::LiveSegment;
 use carrel_core::query::filter::{Filter, FilterOptions};
 use carrel_core::query::matching::{FocusInput, PathQuery, Phrase, best_lines, name_words, path_words};
 use carrel_core::query::searcher::Searcher;
-use carrel_core::workspace::read::{decode, looks_minified};
+use carrel_core::workspace::long_lines::{looks_minified, unread};
+use carrel_core::workspace::read::{Decoded, decode, has_words};
 use carrel_core::workspace::walk::{AccessPolicy, WalkOptions, walk};
 
 /// A reader of hostile bytes. It panics where it breaks a promise.
@@ -190,9 +191,9 @@ fn cut_seeds() -> Vec<Vec<u8>> {
 // --- decoding
 
 fn decode_bytes(data: &[u8]) {
-    if let Ok((text, encoding)) = decode(data.to_vec()) {
+    if let Ok(Decoded { text, encoding, .. }) = decode(data.to_vec(), || None) {
         assert!(!text.trim().is_empty() && !encoding.is_empty());
-        let _ = looks_minified(&text);
+        let _ = (looks_minified(&text), unread(&text), has_words(&text));
         let _ = Language::of_file("noname", &text);
     }
 }

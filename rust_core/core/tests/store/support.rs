@@ -15,7 +15,7 @@ use carrel_core::query::parsed_query::{Meaning, ParsedQuery};
 use carrel_core::query::ranking::{Candidate, EditorContext, RankingContext, Signals, rank};
 use carrel_core::query::results::ScoredDoc;
 use carrel_core::query::searcher::SearchOptions;
-use carrel_core::workspace::handle::StoreConfig;
+use carrel_core::workspace::handle::{LanguageGlobs, StoreConfig};
 use carrel_core::workspace::snapshot::{ReadFiles, SearchResult, Snapshot};
 use carrel_core::workspace::store::{Commit, Plan, Store};
 use carrel_core::workspace::walk::WalkOptions;
@@ -72,6 +72,7 @@ impl Workspace {
             dim: HashedEmbedder.dim(),
             walk: WalkOptions::default(),
             cut: CutOptions { min_chars: 1, ..CutOptions::default() },
+            languages: LanguageGlobs::default(),
             secrets: carrel_core::index::secrets::SecretOptions::default(),
             in_memory: false,
         }

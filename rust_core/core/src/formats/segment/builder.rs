@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::FileEntry;
 use super::format::{CHUNKS_PER_BLOCK, Header, OWN_MODEL, Part, Section, assemble};
-use super::properties::{GENERATED, SparseWriter, pack_properties, pack_secrets};
+use super::properties::{Marks, SparseWriter, pack_properties, pack_secrets};
 use super::record::{self, RecordState};
 use crate::base::error::{Error, Result};
 use crate::base::types::{Chunk, FileProperties, SecretSpan};
@@ -30,7 +30,7 @@ pub struct FileDraft {
     models: BTreeMap<u16, (usize, Vectors)>,
     properties: Vec<u8>,
     secrets: Vec<u8>,
-    is_generated: bool,
+    marks: Marks,
 }
 
 impl FileDraft {
@@ -80,10 +80,10 @@ impl FileDraft {
         self
     }
 
-    /// Say whether a program wrote it.
+    /// Say what is to be known of the file beside.
     #[must_use]
-    pub fn with_generated(mut self, is_generated: bool) -> Self {
-        self.is_generated = is_generated;
+    pub fn with_marks(mut self, marks: Marks) -> Self {
+        self.marks = marks;
         self
     }
 
@@ -141,7 +141,7 @@ pub(super) struct Sections {
     models: BTreeMap<u16, (usize, Vectors)>,
     properties: SparseWriter,
     secrets: SparseWriter,
-    generated: SparseWriter,
+    marks: SparseWriter,
     state: RecordState,
     in_file: bool,
 }
@@ -152,10 +152,10 @@ impl Sections {
     }
 
     /// Begin a file with its records as they are stored; those of properties and secrets may be empty.
-    pub fn begin_file(&mut self, record: &[u8], properties: &[u8], secrets: &[u8], is_generated: bool) {
+    pub fn begin_file(&mut self, record: &[u8], properties: &[u8], secrets: &[u8], marks: Marks) {
         self.properties.push(self.files, properties);
         self.secrets.push(self.files, secrets);
-        self.generated.push(self.files, if is_generated { &GENERATED } else { &[] });
+        self.marks.push(self.files, marks.record());
         self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
         self.file_offsets.extend_from_slice(&(self.file_data.len() as u32).to_le_bytes());
         self.file_data.extend_from_slice(record);
@@ -211,7 +211,7 @@ impl Sections {
         for (dim, vectors) in self.models.values_mut() {
             vectors.push_zeros(self.chunks as usize - vectors.len(), *dim);
         }
-        let (properties, secrets, generated) = (self.properties.finish(), self.secrets.finish(), self.generated.finish());
+        let (properties, secrets, generated) = (self.properties.finish(), self.secrets.finish(), self.marks.finish());
         let dims: Vec<[u8; 4]> = self.models.values().map(|(dim, _)| (*dim as u32).to_le_bytes()).collect();
         let own = |section, bytes| Part { section, model: OWN_MODEL, bytes };
         let mut parts = vec![
@@ -269,11 +269,10 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets, is_generated } =
-            draft;
+        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets, marks } = draft;
         let Self { sections, occurrences: all } = self;
         let first = sections.chunks;
-        sections.begin_file(&record, &properties, &secrets, is_generated);
+        sections.begin_file(&record, &properties, &secrets, marks);
         for (chunk, codes) in chunks.iter().zip(lengths) {
             sections.push_chunk(chunk);
             sections.lengths.extend_from_slice(&codes);

@@ -48,7 +48,7 @@ fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: 
     let range = segment.file_chunks(file);
     let rows = range.start as usize..range.end as usize;
     let (properties, secrets) = (segment.properties_record(file), segment.secrets_record(file));
-    sections.begin_file(segment.file_record(file), properties, secrets, segment.is_generated(file));
+    sections.begin_file(segment.file_record(file), properties, secrets, segment.marks(file));
     segment.each_chunk(range, |old, chunk| {
         new_chunks[old as usize] = sections.chunks;
         sections.push_chunk(&chunk);

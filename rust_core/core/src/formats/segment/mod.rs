@@ -15,6 +15,7 @@ mod signature;
 pub use builder::{FileDraft, SegmentBuilder};
 pub use mask::FileMask;
 pub use merge::{NewOrdinals, merge};
+pub use properties::Marks;
 pub use reader::{FileRef, ModelVectors, Segment};
 
 use crate::base::language::Language;

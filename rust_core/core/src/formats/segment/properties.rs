@@ -1,4 +1,4 @@
-//! What few files have: versions and metadata from their source, places where secrets were masked, and the mark of generated ones.
+//! What few files have: versions and metadata from their source, places where secrets were masked, and marks, as of generated ones.
 //!
 //! These sections are sparse: u32 how many files are in it, for each, ascending, u32 its ordinal and u32 where its record begins
 //! among the records that follow.
@@ -7,15 +7,32 @@
 //! Properties  byte whether there is a version, if so text version; varint values, each: text key, byte type, value
 //!             (0 text, 1 zigzag, 2 f64, 3 false, 4 true)
 //! Secrets     varint count, each: varint lines between its first and the one before, varint lines in it less 1, text rule
-//! Generated   a byte, 1
+//! Generated   a byte: 1 generated, 2 its encoding is a guess
 //! ```
 
 use crate::base::types::{FileProperties, Scalar, SecretSpan};
 use crate::formats::bytes::{Cursor, put_bytes, put_varint, put_zigzag, read_u32};
 
 const ENTRY_BYTES: usize = 8;
-/// The record of a file that a program wrote.
-pub(super) const GENERATED: [u8; 1] = [1];
+/// What is to be known of a file beside its chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// A program wrote it.
+    pub is_generated: bool,
+    /// Its bytes were decoded by an encoding that nothing names.
+    pub is_guess: bool,
+}
+
+impl Marks {
+    pub(super) fn record(self) -> &'static [u8] {
+        [&[][..], &[1], &[2], &[3]][usize::from(self.is_generated) + 2 * usize::from(self.is_guess)]
+    }
+
+    pub(super) fn of_record(record: &[u8]) -> Self {
+        let marks = record.first().copied().unwrap_or_default();
+        Self { is_generated: marks & 1 != 0, is_guess: marks & 2 != 0 }
+    }
+}
 
 /// Records of some files.
 #[derive(Clone, Copy)]

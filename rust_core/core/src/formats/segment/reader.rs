@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use memmap2::{Mmap, MmapMut};
 
 use super::format::{self, CHUNKS_PER_BLOCK, Header, Section};
-use super::properties::{Sparse, count_secrets, unpack_properties, unpack_secrets};
+use super::properties::{Marks, Sparse, count_secrets, unpack_properties, unpack_secrets};
 use super::record::{self, Record, RecordState};
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
@@ -245,9 +245,15 @@ impl Segment {
         !self.section(Section::Properties).is_empty()
     }
 
-    /// Whether a file says that a program wrote it.
-    pub fn is_generated(&self, file: u32) -> bool {
-        !Sparse::new(self.section(Section::Generated)).record(file).is_empty()
+    /// What is to be known of a file beside its chunks.
+    pub fn marks(&self, file: u32) -> Marks {
+        Marks::of_record(Sparse::new(self.section(Section::Generated)).record(file))
+    }
+
+    /// The files whose encoding is a guess.
+    pub fn guessed_encodings(&self) -> impl Iterator<Item = u32> {
+        let marked = Sparse::new(self.section(Section::Generated)).iter();
+        marked.filter(|(_, record)| Marks::of_record(record).is_guess).map(|(file, _)| file)
     }
 
     /// Where secrets of a file were masked.

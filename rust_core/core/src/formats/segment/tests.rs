@@ -1,7 +1,7 @@
 //! The table of sections, and what a segment may lack or have besides.
 
 use super::format::{REQUIRED, VERSION, seal};
-use super::{FileDraft, FileEntry, FileMask, Segment, SegmentBuilder, merge};
+use super::{FileDraft, FileEntry, FileMask, Marks, Segment, SegmentBuilder, merge};
 use crate::base::cancel::CancelToken;
 use crate::base::error::Error;
 use crate::base::language::Language;
@@ -212,10 +212,13 @@ fn what_a_source_says_where_secrets_were_and_what_is_generated_is_kept() {
     let one = segment(
         DIM,
         [
-            draft("a", 1),
+            draft("a", 1).with_marks(Marks { is_generated: false, is_guess: true }),
             draft("b", 2).with_properties(&properties),
             draft("c", 3).with_secrets(&secrets).with_properties(&versioned),
-            draft("d", 4).with_properties(&FileProperties::default()).with_secrets(&[]).with_generated(true),
+            draft("d", 4)
+                .with_properties(&FileProperties::default())
+                .with_secrets(&[])
+                .with_marks(Marks { is_generated: true, is_guess: false }),
         ],
     );
     let plain = segment(DIM, [draft("z", 4)]);
@@ -229,8 +232,9 @@ fn what_a_source_says_where_secrets_were_and_what_is_generated_is_kept() {
                 Some(2) => assert_eq!((said, found), (versioned.clone(), secrets.clone())),
                 _ => assert!(said.is_empty() && found.is_empty(), "{file}"),
             }
-            assert_eq!(segment.is_generated(file), file == first + 3, "{file}");
+            assert_eq!(segment.marks(file).is_generated, file == first + 3, "{file}");
         }
+        assert_eq!(segment.guessed_encodings().collect::<Vec<_>>(), [first]);
         assert_eq!(segment.secret_counts().collect::<Vec<_>>(), [(first + 2, 3)]);
     }
     let text = |key: &str| properties.metadata[key].to_string();

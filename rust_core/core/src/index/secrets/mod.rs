@@ -27,7 +27,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
-use crate::base::masked_text::Mask;
+use crate::base::masked_text::{LONG_LINE, Mask};
 use crate::base::types::SkipReason;
 use rules::Rule;
 use tables::Layout;
@@ -248,7 +248,7 @@ impl Detector {
     }
 }
 
-/// Put a mask in place of each of these.
+/// Put a mask in place of each of these, and of data that isn't read.
 pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
     let mut out = String::with_capacity(text.len());
     let mut masks = Vec::with_capacity(found.len());
@@ -256,11 +256,15 @@ pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
     for one in found {
         out.push_str(&text[at..one.start]);
         let start = out.len();
-        out.push_str("[secret: ");
-        out.push_str(&one.rule.replace('-', " "));
-        out.push(']');
+        let is_secret = one.rule != LONG_LINE;
+        let mask = if is_secret {
+            format!("[secret: {}]", one.rule.replace('-', " "))
+        } else {
+            format!("[… {} characters left out …]", text[one.start..one.end].chars().count())
+        };
+        out.push_str(&mask);
         out.extend(text[one.start..one.end].chars().filter(|c| matches!(c, '\n' | '\r')));
-        masks.push(Mask { start, end: out.len(), original_start: one.start, original_end: one.end });
+        masks.push(Mask { start, end: out.len(), original_start: one.start, original_end: one.end, is_secret });
         at = one.end;
     }
     out.push_str(&text[at..]);

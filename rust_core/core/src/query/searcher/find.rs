@@ -182,7 +182,7 @@ impl Searcher {
                 doc,
                 id: segment.chunk_id(chunk),
                 path: segment.file(file).path.to_owned(),
-                generated: segment.is_generated(file),
+                generated: segment.marks(file).is_generated,
                 callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
                 symbol,
                 start_line: span.start_line,

@@ -250,6 +250,12 @@ impl Searcher {
         self.segments.iter().flat_map(of).fold((0, 0), |(files, secrets), (_, count)| (files + 1, secrets + count))
     }
 
+    /// How many files were decoded by an encoding that is a guess.
+    pub fn guessed_encodings(&self) -> usize {
+        let of = |live: &LiveSegment| live.segment.guessed_encodings().filter(|file| live.live.get(*file)).count();
+        self.segments.iter().map(of).sum()
+    }
+
     /// The segment of a chunk, and its ordinal there.
     fn segment_of(&self, doc: Doc) -> Option<(&LiveSegment, u32)> {
         let (segment, chunk) = segment_and_chunk(doc);

@@ -13,7 +13,6 @@ use super::Snapshot;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::file_state::{LastChange, modified_ns};
-use crate::base::language::Language;
 use crate::base::lines::lines_between;
 use crate::base::masked_text::{Mask, Unmasked};
 use crate::base::sync::locked;
@@ -278,7 +277,7 @@ impl Snapshot {
         let mut imports = None;
         if current.hash != info.file_hash {
             if current.chunks.is_none() {
-                let language = Language::of_file(&info.path, current.text.text()).unwrap_or(info.language);
+                let language = self.workspace.language_of(&info.path, current.text.text()).unwrap_or(info.language);
                 let file = cut(&info.path, language, current.text.text(), &self.workspace.config.cut, cancel)?;
                 current.chunks = Some((file.chunks, file.imports));
             }
@@ -353,9 +352,9 @@ fn original(masks: &[Mask], byte: u32) -> u32 {
     place as u32
 }
 
-/// How many masks are in a span.
+/// How many secrets are masked in a span.
 fn masks_in(masks: &[Mask], span: Span) -> u32 {
-    let inside = |mask: &&Mask| mask.start < span.end_byte as usize && mask.end > span.start_byte as usize;
+    let inside = |mask: &&Mask| mask.is_secret && mask.start < span.end_byte as usize && mask.end > span.start_byte as usize;
     masks.iter().filter(inside).count() as u32
 }
 

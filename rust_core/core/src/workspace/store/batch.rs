@@ -13,7 +13,7 @@ use crate::base::masked_text::Unmasked;
 use crate::base::sync::locked;
 use crate::base::types::{Chunk, EmbedInput, FileProperties, SecretSpan};
 use crate::formats::database::UnusableRow;
-use crate::formats::segment::Segment;
+use crate::formats::segment::{Marks, Segment};
 use crate::formats::vectors::Vectors;
 use crate::index::embed::LocalEmbedder;
 use crate::index::embed::descriptor::embedded_text;
@@ -47,7 +47,7 @@ pub(super) struct CutEntry {
     /// Where its secrets were masked.
     pub secrets: Vec<SecretSpan>,
     /// Whether it says that a program wrote it.
-    pub is_generated: bool,
+    pub marks: Marks,
     /// The segment that kept chunks are copied from.
     pub old: Option<Arc<Segment>>,
     pub is_new: bool,

@@ -11,7 +11,6 @@ use crate::base::cancel::CancelToken;
 use crate::base::clock::now_ns;
 use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
-use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::formats::segment::Segment;
 use crate::index::cut::cut;
@@ -39,10 +38,8 @@ impl Store {
         if text.len() as u64 > self.workspace.config.walk.max_file_bytes {
             return empty();
         }
-        let Some(language) = Language::of_file(path, text).or(self.workspace.config.in_memory.then_some(Language::TEXT)) else {
-            return empty();
-        };
         let Ok(source) = buffer_source(text).and_then(|source| self.workspace.mask(path, source)) else { return empty() };
+        let Ok(language) = self.workspace.language_of(path, &source.text) else { return empty() };
         let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, change: source.change, checked_ns: now_ns() };
         let cut = cut(path, language, &source.text, &self.workspace.config.cut, cancel)?;
         let (disk, overlay) = {

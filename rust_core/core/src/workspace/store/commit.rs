@@ -240,7 +240,7 @@ pub(super) fn build(files: &[&CutEntry], vectors: Option<&Vectors>, dim: usize, 
             imports: &file.imports,
         };
         let draft = FileDraft::new(&entry, file.chunks.clone(), &file.text, &rows);
-        Ok(draft.with_properties(&file.properties).with_secrets(&file.secrets).with_generated(file.is_generated))
+        Ok(draft.with_properties(&file.properties).with_secrets(&file.secrets).with_marks(file.marks))
     };
     let drafts: Vec<FileDraft> = if files.len() == 1 {
         files.iter().map(draft).collect::<Result<_>>()?

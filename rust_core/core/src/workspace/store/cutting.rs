@@ -18,13 +18,15 @@ use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::base::types::{CutFile, FileProperties, SkipReason};
 use crate::formats::database::UnusableRow;
+use crate::formats::segment::Marks;
 use crate::index::cut::cut;
 use crate::index::diff::diff;
-use crate::index::generated::says_generated;
+use crate::index::generated::{is_lock_file, says_generated};
 use crate::index::segment_set::{FileLocation, SegmentSet};
 use crate::workspace::folder::Folder;
+use crate::workspace::long_lines::looks_minified;
 use crate::workspace::masking::secret_spans;
-use crate::workspace::read::{Source, looks_minified};
+use crate::workspace::read::Source;
 
 /// The workspace's root, or why it can't be opened.
 type Root<'a> = std::result::Result<&'a Folder, &'a SkipReason>;
@@ -134,8 +136,9 @@ impl Store {
             }
         };
         let stamp = Stamp { size: source.size, mtime_ns: source.mtime_ns, change: source.change, checked_ns };
-        let Some(language) = Language::of_file(&work.path, &source.text) else {
-            return unusable(SkipReason::UnknownType, stamp);
+        let language = match self.workspace.language_of(&work.path, &source.text) {
+            Ok(language) => language,
+            Err(reason) => return unusable(reason, stamp),
         };
         if work.mode == Mode::Check
             && let Some(place) = place
@@ -168,7 +171,8 @@ pub(super) fn entry(
     let mut origins = vec![Origin::Added(0); cut.chunks.len()];
     let properties = old.map_or_else(FileProperties::default, |(set, place)| kept_properties(set, place, source.hash));
     let secrets = secret_spans(&source);
-    let is_generated = !language.is_prose() && says_generated(&source.text);
+    let is_generated = (!language.is_prose() && says_generated(&source.text)) || is_lock_file(path, &source.text);
+    let marks = Marks { is_generated, is_guess: source.is_guess };
     let old = old.filter(|(set, place)| keep_vectors && set.segments[place.segment].own_vectors);
     let old = old.map(|(set, place)| (Arc::clone(&set.segments[place.segment].segment), place.file));
     if let Some((segment, file)) = &old {
@@ -195,7 +199,7 @@ pub(super) fn entry(
         origins,
         properties,
         secrets,
-        is_generated,
+        marks,
         is_new: old.is_none(),
         old: old.map(|(segment, _)| segment),
     }
@@ -252,6 +256,7 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
     Ok(Source {
         text: text.to_owned(),
         encoding: "utf-8",
+        is_guess: false,
         hash,
         size: text.len() as u64,
         mtime_ns: now_ns(),

@@ -25,9 +25,14 @@ pub(super) struct FileStatusTable {
     pub failed: BTreeMap<String, String>,
     /// Paths that the last scan left out.
     pub skipped: Vec<Skipped>,
+    /// How many more it left out, by the codes of their reasons.
+    pub skipped_more: BTreeMap<String, usize>,
     /// Values that callers keep with the index, where it is in memory only.
     pub memory_meta: HashMap<String, String>,
 }
+
+/// Key of the counts of what a scan left out beyond the list that is kept.
+pub(super) const SKIPPED_MORE: &str = "skipped_more";
 
 /// What [`load`] found.
 struct Loaded {
@@ -159,9 +164,10 @@ impl Store {
             }
             database.set_meta("embedder", &embedder)?;
         }
-        let cut = config.cut.version();
+        let cut = self.workspace.cutting_version();
         if database.meta("cut")?.is_some_and(|found| found != cut) {
             database.mark_stale()?;
+            database.look_again()?;
         }
         database.set_meta("cut", &cut)?;
         let secrets = self.workspace.masking_version();
@@ -251,7 +257,11 @@ impl Store {
             if vanished && attempt < RETRIES && database.generation()? != rows.generation {
                 continue;
             }
-            return Ok(Loaded { set: assemble(&rows, segments, dim > 0), statuses: file_statuses(rows), broken });
+            return Ok(Loaded {
+                set: assemble(&rows, segments, dim > 0),
+                statuses: file_statuses(rows, database.meta(SKIPPED_MORE)?.unwrap_or_default().as_str()),
+                broken,
+            });
         }
         unreachable!("the loop ends by returning")
     }
@@ -323,11 +333,13 @@ fn assemble(rows: &Rows, mut segments: Vec<LiveSegment>, needs_vectors: bool) ->
     SegmentSet { generation: rows.generation, segments }
 }
 
-fn file_statuses(rows: Rows) -> FileStatusTable {
+fn file_statuses(rows: Rows, skipped_more: &str) -> FileStatusTable {
+    let count = |line: &str| line.split_once('\t').and_then(|(count, code)| Some((code.to_owned(), count.parse().ok()?)));
     FileStatusTable {
         unusable: rows.unusable.into_iter().map(|row| (row.path, (row.reason, row.stamp))).collect(),
         failed: rows.failed.into_iter().collect(),
         skipped: rows.skipped,
+        skipped_more: skipped_more.lines().filter_map(count).collect(),
         memory_meta: HashMap::new(),
     }
 }

@@ -15,6 +15,7 @@ mod load;
 mod plan;
 mod scan;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -186,6 +187,20 @@ impl Store {
         skipped.dedup_by(|a, b| a.path == b.path);
         skipped.truncate(limit);
         skipped
+    }
+
+    /// How many paths were left out, by the codes of the reasons.
+    pub fn skipped_counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = locked(&self.current).statuses.skipped_more.clone();
+        for skipped in self.skipped(usize::MAX) {
+            *counts.entry(skipped.reason.code().to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many files are in an encoding that is a guess.
+    pub fn guessed_encodings(&self) -> usize {
+        self.snapshot_unchecked().guessed_encodings()
     }
 
     /// How many files have masked secrets, and how many secrets there are.

@@ -1,15 +1,14 @@
 //! What differs between the workspace and the index, by size and time.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Store;
-use super::load::FileStatusTable;
+use super::load::{FileStatusTable, SKIPPED_MORE};
 use super::plan::{Mode, Plan, PlannedFile, Queue};
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
-use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
 use crate::index::segment_set::SegmentSet;
@@ -99,7 +98,7 @@ impl Store {
                 (Some(place), Ok(source)) => {
                     file.mode == Mode::Check && set.segments[place.segment].segment.file(place.file).hash == source.hash
                 }
-                (None, Ok(source)) => Language::of_file(&file.path, &source.text).is_none(),
+                (None, Ok(source)) => self.workspace.language_of(&file.path, &source.text).is_err(),
                 (place, Err(_)) => place.is_none(),
             };
             if !is_current {
@@ -151,8 +150,12 @@ impl Store {
     }
 
     fn remember_skipped(&self, mut skipped: Vec<Skipped>) -> Result<()> {
-        skipped.truncate(MOST_SKIPPED);
-        if locked(&self.current).statuses.skipped == skipped {
+        let mut more: BTreeMap<String, usize> = BTreeMap::new();
+        for beyond in skipped.drain(MOST_SKIPPED.min(skipped.len())..) {
+            *more.entry(beyond.reason.code().to_owned()).or_default() += 1;
+        }
+        let known = Arc::clone(&locked(&self.current).statuses);
+        if (&known.skipped, &known.skipped_more) == (&skipped, &more) {
             return Ok(());
         }
         if self.is_writer()
@@ -160,8 +163,12 @@ impl Store {
         {
             database.check_present()?;
             database.set_skipped(&skipped)?;
+            let lines: Vec<String> = more.iter().map(|(code, count)| format!("{count}\t{code}")).collect();
+            database.set_meta(SKIPPED_MORE, &lines.join("\n"))?;
         }
-        Arc::make_mut(&mut locked(&self.current).statuses).skipped = skipped;
+        let mut current = locked(&self.current);
+        let statuses = Arc::make_mut(&mut current.statuses);
+        (statuses.skipped, statuses.skipped_more) = (skipped, more);
         Ok(())
     }
 }

@@ -18,8 +18,7 @@ use std::sync::{Arc, Mutex};
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp, modified_ns};
-use crate::base::language::Language;
-use crate::base::system_fault::{SystemFault, uninterrupted};
+use crate::base::system_fault::uninterrupted;
 use crate::base::types::{SkipReason, Skipped};
 use crate::workspace::folder::Folder;
 
@@ -291,15 +290,16 @@ impl WorkspaceRules {
         if !kind.is_file() {
             return Err(SkipReason::Unreadable);
         }
+        // What a worktree or a submodule has in place of a repository.
+        if name_of(relative) == ".git" {
+            return Err(SkipReason::ExcludedFolder);
+        }
         // Secrets come first: that they are ignored as well is no reason to say less.
         if secrets::is_secret(path) {
             return Err(SkipReason::Secret);
         }
         if rules.ignores(relative, false, self) {
             return Err(SkipReason::Ignored);
-        }
-        if Language::detect(name_of(relative)).is_none() && !self.is_script(relative)? {
-            return Err(SkipReason::UnknownType);
         }
         Ok(())
     }
@@ -316,21 +316,6 @@ impl WorkspaceRules {
             Err(SkipReason::Ignored)
         } else {
             Ok(())
-        }
-    }
-
-    /// Tell whether a file without an extension is a script (`bin/rails`): it begins with `#!`. The two bytes are all that is
-    /// read here.
-    fn is_script(&self, relative: &str) -> std::result::Result<bool, SkipReason> {
-        use std::io::Read;
-        if name_of(relative).contains('.') {
-            return Ok(false);
-        }
-        let mut start = [0; 2];
-        let opened = Folder::open(&self.root).and_then(|root| root.file(relative));
-        match opened.and_then(|mut opened| opened.file.read_exact(&mut start)) {
-            Err(error) if SystemFault::of(&error).is_some() => Err(SkipReason::from(&error)),
-            read => Ok(read.is_ok() && &start == b"#!"),
         }
     }
 

@@ -139,6 +139,12 @@ const SECRET: &[&str] = &[
     "{,*[-_.]}backup{,-,_}codes.txt",
     "{,*[-_.]}seed{,-,_}phrase.txt",
     "mnemonic.txt",
+    // What shells and clients of databases remember, passwords that were typed among it.
+    ".*_history",
+    "ssh_host_*_key",
+    "{,.}{token,password,passwd,passphrase,secret,credential,creds,apikey,api_key,api-key}",
+    ".{secrets,credentials,curlrc,fetchmailrc,msmtprc,muttrc}",
+    "*.{token,secrets,password,passwd,passphrase,cred,creds,credential,credentials,jwk,jceks,bcfks,agekey,kdb}",
 ];
 
 /// Folder and name, in lower case: what a tool keeps in its own folder.
@@ -282,6 +288,10 @@ mod tests {
                 "postman_environment.json",
                 "connectionStrings.config",
                 "filezilla.xml",
+                ".bash_history",
+                "github.token",
+                "password",
+                ".secrets",
             ],
         );
     }

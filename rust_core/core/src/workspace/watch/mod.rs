@@ -280,8 +280,6 @@ impl State {
 fn may_be_indexed(access: &AccessPolicy, session: &mut AccessSession<'_>, path: &str) -> bool {
     match session.check(path) {
         Ok(_) => true,
-        // A file without an extension may have been a script.
-        Err(SkipReason::UnknownType) => !path.rsplit('/').next().unwrap_or(path).contains('.'),
         Err(SkipReason::Gone) => !access.check_unsaved(path).is_err_and(is_left_out),
         Err(reason) => !is_left_out(reason),
     }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::index::cut::CutOptions;
 use crate::index::secrets::SecretOptions;
-use crate::workspace::handle::StoreConfig;
+use crate::workspace::handle::{LanguageGlobs, StoreConfig};
 use crate::workspace::walk::WalkOptions;
 
 /// Long enough on a machine that does other things; only a test that fails waits for it.
@@ -39,6 +39,7 @@ impl Watched {
             dim: 0,
             walk: WalkOptions::default(),
             cut: CutOptions::default(),
+            languages: LanguageGlobs::default(),
             secrets: SecretOptions::default(),
             in_memory: false,
         };
@@ -135,7 +136,7 @@ fn ignored_files_and_folders_wake_nobody() {
     if FOLDER_BY_FOLDER {
         assert_eq!(ws.watch.folders(), 1);
     }
-    for path in ["run.log", "gen/g.py", "node_modules/m/i.js", ".git/HEAD", "picture.png", "node_modules/more/j.js"] {
+    for path in ["run.log", "gen/g.py", "node_modules/m/i.js", ".git/HEAD", "node_modules/more/j.js"] {
         ws.write(path, "changed");
     }
     fs::remove_file(ws.root().join("run.log")).unwrap();

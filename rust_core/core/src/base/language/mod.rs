@@ -1,4 +1,8 @@
-//! Which language a file is written in, told by its name.
+//! Which language a file is written in: its name, and what is in it.
+
+mod evidence;
+
+use evidence::by_content;
 
 /// What a language is for: decides how a file without a grammar is cut, and which source it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +78,7 @@ languages! {
     POWERSHELL = 40, "powershell", Code, ["ps1" "psm1" "psd1"], [];
     VUE = 41, "vue", Code, ["vue"], [];
     SVELTE = 42, "svelte", Code, ["svelte" "astro"], [];
-    DOCKERFILE = 43, "dockerfile", Code, ["dockerfile"], ["Dockerfile" "Containerfile"];
+    DOCKERFILE = 43, "dockerfile", Code, ["dockerfile"], ["Dockerfile" "dockerfile" "Containerfile"];
     MAKEFILE = 44, "makefile", Code, ["mk" "mak"], ["Makefile" "GNUmakefile" "makefile" "justfile" "Justfile"];
     CMAKE = 45, "cmake", Code, ["cmake"], ["CMakeLists.txt"];
     PROTOBUF = 46, "protobuf", Code, ["proto"], [];
@@ -116,6 +120,7 @@ languages! {
     MANIFEST = 82, "manifest", Data, [], ["requirements.txt" "go.mod" "Procfile" "CODEOWNERS"];
     CSV = 83, "csv", Data, ["csv" "tsv"], [];
     GRAMMAR = 84, "grammar", Code, ["y" "yy" "l" "g4" "ebnf" "pest" "lark"], [];
+    OTHER = 85, "other", Code, [], [];
 }
 
 impl Language {
@@ -144,26 +149,26 @@ impl Language {
         (0..TABLE.len()).map(|i| Self(i as u8))
     }
 
-    /// The language of a file, by its name (exact, then without a suffix such as `Dockerfile.dev`) or its extension in any case.
+    /// The language of a file, by its name (exact), its extension in any case, or its name up to a suffix (`Dockerfile.dev`,
+    /// `LICENSE-MIT`).
     pub fn detect(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        if let Some(i) = TABLE.iter().position(|entry| entry.file_names.contains(&name)) {
-            return Some(Self(i as u8));
-        }
-        if name.to_ascii_lowercase().starts_with("dockerfile.") {
-            return Some(Self::DOCKERFILE);
-        }
-        let (stem, extension) = name.rsplit_once('.')?;
-        if stem.is_empty() {
-            return None;
-        }
-        let extension = extension.to_ascii_lowercase();
-        TABLE.iter().position(|entry| entry.extensions.contains(&extension.as_str())).map(|i| Self(i as u8))
+        let by_name = |name: &str| TABLE.iter().position(|entry| entry.file_names.contains(&name));
+        let by_extension = || {
+            let (_, extension) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())?;
+            let extension = extension.to_ascii_lowercase();
+            TABLE.iter().position(|entry| entry.extensions.contains(&extension.as_str()))
+        };
+        let by_stem = || by_name(name.split_once(['.', '-']).filter(|(stem, _)| !stem.is_empty())?.0);
+        by_name(name).or_else(by_extension).or_else(by_stem).map(|i| Self(i as u8))
     }
 
-    /// The language of a file, by its name, else by the first line of its text.
-    pub fn of_file(path: &str, text: &str) -> Option<Self> {
-        Self::detect(path).or_else(|| text.lines().next().and_then(Self::detect_shebang))
+    /// The language of a file that is text: by what is in it where its name leaves that open, by its name, by its first line.
+    pub fn of_file(path: &str, text: &str) -> Self {
+        by_content(path, text)
+            .or_else(|| Self::detect(path))
+            .or_else(|| text.lines().next().and_then(Self::detect_shebang))
+            .unwrap_or(Self::OTHER)
     }
 
     /// The language that a script's first line asks for (`#!/usr/bin/env python3`).
@@ -240,6 +245,8 @@ mod tests {
         check("a/b.test.tsx", Some("tsx"));
         check("CMakeLists.txt", Some("cmake"));
         check("docker/Dockerfile.dev", Some("dockerfile"));
+        check("LICENSE-MIT", Some("text"));
+        check("build.xyz", None);
         check("README", Some("text"));
         check("photo.png", None);
         check(".hidden", None);
