@@ -1118,6 +1118,10 @@ export interface StatusResult {
   readonly unfinished?: number;
   /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];
+  /** Paths that were left out, by reason. */
+  readonly leftOut?: Readonly<Record<string, number>>;
+  /** Files whose encoding is a guess. */
+  readonly guessedEncodings?: number;
   /** Files that failed, and why: the first 1,000. */
   readonly failed: readonly FailedFile[];
   /** How many files failed; `carrel/statusChanged` has this number alone. */
@@ -1309,6 +1313,7 @@ export const SETTING_KEYS = [
   'editorExclude',
   'secretPatterns',
   'maxFileBytes',
+  'languages',
   'chunking',
   'chunkLines',
   'chunkOverlap',

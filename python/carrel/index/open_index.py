@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
+from carrel.index.left_out import files_left_out, folders_left_out
 from carrel.index.state_file import STATE_FILE, forget
 from carrel.index.unfinished import FINISH, unfinished_text
 from carrel.model.errors import CarrelError, TextRefused
@@ -31,6 +32,8 @@ USE_MODEL = (
     "`carrel models check` asks the model, `carrel models set embedder` chooses another one, and `carrel index` tries again, "
     "with `--force` for texts that it refused, too."
 )
+_LOOKED_AT = 1_000
+"""Of the list of what was left out, for names of folders."""
 _FEW_LACKING = 0.01
 """Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
 
@@ -148,6 +151,13 @@ class OpenIndex:
         `view` answers it, also while the index is closed; `problem` is why the question has no vector.
         """
         return " ".join(filter(None, (self.lacks, self._without_vectors(view, problem)))) or None
+
+    def left_out(self, more_than: int = 0) -> str | None:
+        """Say which kinds of files and which folders were not read; None where there are none, or no kind has more files."""
+        files = files_left_out(self.store.skipped_counts(), more_than)
+        folders = folders_left_out(self.store.skipped(_LOOKED_AT))
+        what = "; ".join(filter(None, (files, f"folders by their names: {folders}" if folders else "")))
+        return f"Not read: {what}. `carrel status` names them all." if what else None
 
     def _without_vectors(self, view: SnapshotView, problem: str | None) -> str | None:
         """Say why a question is answered by words alone, or not at all."""

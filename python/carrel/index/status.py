@@ -21,6 +21,8 @@ class StatusDetails:
     """What a status costs a thread for."""
 
     skipped: tuple[tuple[str, str], ...] = ()
+    left_out: dict[str, int] = field(default_factory=dict)
+    guessed_encodings: int = 0
     failed: tuple[tuple[str, str], ...] = ()
     head_sha: str | None = None
     writer_problem: str | None = None
@@ -51,6 +53,10 @@ class Status:
     unfinished: int = 0
     """Files that such a run has still to do, or left when it was stopped, killed or failed."""
     skipped: tuple[tuple[str, str], ...] = ()
+    left_out: dict[str, int] = field(default_factory=dict)
+    """How many paths were left out, by reason; `skipped` names the first of them."""
+    guessed_encodings: int = 0
+    """Files in an encoding that nothing names."""
     failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0
     """How many failed or lack vectors; `failed` names the first of them."""
@@ -103,6 +109,8 @@ class Status:
             complete=index.complete,
             unfinished=index.unfinished,
             skipped=details.skipped,
+            left_out=details.left_out,
+            guessed_encodings=details.guessed_encodings,
             failed=details.failed,
             failed_files=store.failed_count,
             refused_files=index.refused_files,
@@ -126,4 +134,12 @@ def read_details(index: OpenIndex, root: Path, most_files: int, *, switches: boo
     skipped, failed = tuple(index.store.skipped(most_files)), tuple(index.store.failed()[:most_files])
     covered = switches or index.waits_for or index.last_failure  # among the index's problems
     model = f"{index.model_not_used} {USE_MODEL}" if index.model_not_used and not covered else None
-    return StatusDetails(skipped, failed, git.head(root), index.writer_problem(), model)
+    return StatusDetails(
+        skipped,
+        index.store.skipped_counts(),
+        index.store.guessed_encodings,
+        failed,
+        git.head(root),
+        index.writer_problem(),
+        model,
+    )

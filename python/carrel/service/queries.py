@@ -192,8 +192,11 @@ def search_blocking(
 
 
 def _with_notice(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
-    """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was."""
-    problem = index.notice(ranking.view, found.diagnostics.problem)
+    """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was.
+
+    Where nothing was found, that may be what wasn't read.
+    """
+    problem = index.notice(ranking.view, found.diagnostics.problem) or (None if found.relevant else index.left_out())
     return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found
 
 

@@ -168,15 +168,15 @@ def test_a_budget_that_nothing_fits_shows_no_places(run: Run) -> None:
 def test_status_says_of_every_file_that_was_left_out_why(run: Run, project: Path) -> None:
     (project / "pictures").mkdir()
     for number in range(1_200):
-        (project / f"pictures/{number:04}.png").touch()
+        (project / f"pictures/{number:04}.png").write_bytes(b"\x89PNG\0")
     (project / "pictures/token.txt").touch()
     run("index")
     out = run("status")[1]
-    assert "1,200 unknown type" in out
+    assert "1,200 binary" in out
     assert {"  secret: .env", "  secret: pictures/token.txt"} <= set(out.splitlines())
     assert "1,190 more" in out
     skipped = one_json(run("status", "--json")[1])["skipped"]
-    assert {"path": "pictures/1199.png", "reason": "unknown type"} in skipped
+    assert {"path": "pictures/1199.png", "reason": "binary"} in skipped
 
 
 def test_a_folder_or_file_is_the_same_however_it_is_named(

@@ -72,8 +72,8 @@ def status(name: str, found: Status) -> str:
     if found.languages:
         ordered = sorted(found.languages.items(), key=lambda pair: -pair[1])
         lines.append("languages: " + ", ".join(f"{language} {count}" for language, count in ordered))
-    if found.skipped:
-        reasons = Counter(reason for _, reason in found.skipped)
+    if found.left_out:
+        reasons = Counter(found.left_out)
         lines.append("left out: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
     lines += [f"problem: {problem}" for problem in found.problems]
     if found.error:

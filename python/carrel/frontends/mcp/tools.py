@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -369,7 +368,7 @@ def _status(name: str, status: Status) -> messages.FolderStatus:
         pending=status.pending,
         complete=status.complete,
         unfinished=status.unfinished,
-        skipped=dict(Counter(reason for _, reason in status.skipped)),
+        skipped=status.left_out,
         last_indexed=UNSET if status.last_indexed is None else wire.iso_time(status.last_indexed),
         problems=status.problems,
         error=status.error or UNSET,

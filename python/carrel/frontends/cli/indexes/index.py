@@ -17,6 +17,7 @@ from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.lsp.messages.index_messages import IndexResult
 from carrel.index.indexer import IndexReport, follow_index_blocking
+from carrel.index.left_out import HANDFUL
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, StoreError, TextRefused
 from carrel.model.remote import Confirm, refuse
@@ -85,6 +86,8 @@ def _index(arguments: Namespace, output: Output) -> int:
                 f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
                 f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
             )
+        if left_out := index.left_out(HANDFUL):
+            output.note(left_out)
         if report.failed:
             _show_failed(index.store, report.failed, output)
         return 1 if report.failed else 0

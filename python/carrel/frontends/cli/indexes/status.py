@@ -78,17 +78,19 @@ def _show(status: StatusResult, output: Output) -> None:
     files, secrets = status.masked_files, status.masked_secrets
     if secrets:
         output.text(f"{secrets:,} secret{'s are' if secrets > 1 else ' is'} masked in {files:,} file{'s' if files > 1 else ''}")
-    reasons: dict[str, int] = {}
-    for skipped in status.skipped:
-        reasons[skipped.reason] = reasons.get(skipped.reason, 0) + 1
+    if guesses := status.guessed_encodings:
+        output.text(
+            f"encoding guessed: {guesses:,} file{'s' if guesses > 1 else ''}; a `charset` in .editorconfig says it for good"
+        )
+    reasons = status.left_out
     if reasons:
         output.text(
             "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
         )
     # The rare reasons first: a thousand pictures surprise nobody.
-    for skipped in sorted(status.skipped, key=lambda file: reasons[file.reason])[:_SHOWN_SKIPPED]:
+    for skipped in sorted(status.skipped, key=lambda file: reasons.get(file.reason, 0))[:_SHOWN_SKIPPED]:
         output.text(f"  {skipped.reason}: {skipped.path}")
-    if (more := len(status.skipped) - _SHOWN_SKIPPED) > 0:
+    if (more := sum(reasons.values()) - _SHOWN_SKIPPED) > 0:
         output.text(f"  … {more:,} more: `carrel status --json` names them all")
     _show_failed(status, output)
     if isinstance(status.error, str):

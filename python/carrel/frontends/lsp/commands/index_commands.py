@@ -95,6 +95,8 @@ def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
         complete=status.complete,
         unfinished=status.unfinished,
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
+        left_out=status.left_out,
+        guessed_encodings=status.guessed_encodings,
         failed=tuple(wire.FailedFile(path=path, reason=reason) for path, reason in status.failed),
         failed_files=status.failed_files,
         refused_files=status.refused_files,

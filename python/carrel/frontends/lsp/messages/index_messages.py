@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import State, Wire
@@ -97,6 +98,10 @@ class StatusResult(Wire, kw_only=True, frozen=True):
         ),
     ] = 0
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
+    left_out: Annotated[dict[str, int], Meta(description="Paths that were left out, by reason.")] = msgspec.field(
+        default_factory=dict
+    )
+    guessed_encodings: Annotated[int, Meta(description="Files whose encoding is a guess.")] = 0
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
     failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
     refused_files: Annotated[

@@ -1,0 +1,36 @@
+"""What an index left out, in words: numbers come in by reason, a line for a person goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+HANDFUL = 5
+"""A reason that hides no more files than these is told by `carrel status` alone."""
+
+_EXPECTED = frozenset({"link", "empty", "gone", "outside the workspace", "ignored"})
+_FOLDERS = frozenset({"excluded folder", "hidden folder"})
+_MADE_BY_TOOLS = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
+_MOST_FOLDERS = 3
+
+
+def files_left_out(counts: Mapping[str, int], more_than: int = 0) -> str:
+    """Name the reasons that hide more files than `more_than`, the commonest first; empty for none."""
+    hidden = [(count, reason) for reason, count in counts.items() if _is_news(reason) and count > more_than]
+    return ", ".join(f"{count:,} {reason}" for count, reason in sorted(hidden, reverse=True))
+
+
+def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:
+    """Name the first folders that are left out by names that a person may have given; empty for none."""
+    folders = [path for path, reason in skipped if reason == "excluded folder" and _is_told(PurePosixPath(path).name)]
+    more = f" and {len(folders) - _MOST_FOLDERS:,} more" if len(folders) > _MOST_FOLDERS else ""
+    return ", ".join(folders[:_MOST_FOLDERS]) + more
+
+
+def _is_news(reason: str) -> bool:
+    """Tell whether a person may not expect that files are left out for this."""
+    return reason not in _EXPECTED | _FOLDERS and not reason.startswith("secret")
+
+
+def _is_told(name: str) -> bool:
+    return not name.startswith(".") and name not in _MADE_BY_TOOLS
