@@ -305,7 +305,7 @@ async def test_folders_come_and_go(opened: Start, project: Path, tmp_path: Path)
 
 async def test_auto_index_starts_by_itself(start: Start, project: Path) -> None:
     async with start(project, ragAutoIndex=True) as client:
-        status = await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready" and status["files"] == 4)
+        status = await client.wait_for("carrel/statusChanged", lambda status: status["state"] == "ready" and status["files"] == 5)
         assert status["role"] == "writer"
 
 

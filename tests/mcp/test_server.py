@@ -80,10 +80,10 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         assert results["explain_hit"]["chunks"][0]["rank"] == 1
         assert [tool["name"] for tool in results["search_tools"]["tools"]] == ["carrel.grep"]
         assert results["execute_pipeline"] == {"output": "a\nb\n"}
-        assert results["index_status"]["folders"][0]["files"] == 4
+        assert results["index_status"]["folders"][0]["files"] == 5
 
         listed = {resource.name: resource.uri for resource in (await client.list_resources()).resources}
-        assert sorted(listed) == ["README.md", "src/auth.py", "src/baskets.py", "src/orders.py"]
+        assert sorted(listed) == [".gitignore", "README.md", "src/auth.py", "src/baskets.py", "src/orders.py"]
         whole = await client.read_resource(listed["src/auth.py"])
         assert getattr(whole.contents[0], "text", "") == (project / "src/auth.py").read_text()
         lines = await client.read_resource(found["uri"])

@@ -86,8 +86,10 @@ def test_an_encoding_is_guessed_and_said_so_or_named(run: Run, project: Path) ->
     assert "超时的订单重新入队" in run("search", "requeue_expired_orders", "--limit", "1")[1]
     assert "encoding guessed: 1 file;" in run("status")[1]
     (project / ".editorconfig").write_text("[*.c]\ncharset = gbk\n")
-    run("index", "--force")
-    assert "encoding guessed" not in run("status")[1]
+    run("index")
+    assert "encoding guessed" not in run("status")[1], "what names it now has the file read again"
+    (project / ".editorconfig").write_text("[*.c]\ncharset = latin1\n")
+    assert "超时的订单重新入队" not in run("search", "requeue_expired_orders", "--limit", "1")[1]
 
 
 @pytest.mark.parametrize("count", [5, 6])

@@ -6,14 +6,15 @@ use globset::GlobBuilder;
 use super::folder::Folder;
 use super::read::read_bytes;
 
-const NAME: &str = ".editorconfig";
+/// The file that says it.
+pub(super) const CHARSET_FILE: &str = ".editorconfig";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Return the `charset` that counts for a file of the workspace, by the nearest file that says one. Nothing outside is read.
 pub fn charset(root: &Folder, path: &str) -> Option<&'static Encoding> {
     let mut above = Some(path);
     while let Some((folder, _)) = above.map(|inside| inside.rsplit_once('/').unwrap_or(("", inside))) {
-        let file = if folder.is_empty() { NAME.to_owned() } else { format!("{folder}/{NAME}") };
+        let file = if folder.is_empty() { CHARSET_FILE.to_owned() } else { format!("{folder}/{CHARSET_FILE}") };
         if let Ok((bytes, _)) = root.file(&file).map_err(drop).and_then(|file| read_bytes(file, MOST_BYTES).map_err(drop)) {
             let (said, is_last) = said_of(&String::from_utf8_lossy(&bytes), path[folder.len()..].trim_start_matches('/'));
             if said.is_some() || is_last {

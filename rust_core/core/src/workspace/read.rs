@@ -36,6 +36,8 @@ pub struct Source {
     pub text: String,
     /// Its name by WHATWG; in small letters for the forms of Unicode.
     pub encoding: &'static str,
+    /// Whether it isn't Unicode.
+    pub is_legacy: bool,
     /// Whether nothing but its bytes names the encoding.
     pub is_guess: bool,
     /// `xxh3_128` of the raw bytes, of the text where its encoding might be another one.
@@ -59,13 +61,13 @@ pub fn read_source(
 ) -> std::result::Result<Source, SkipReason> {
     let (bytes, metadata) = read_if(opened, max_bytes, |head| !is_binary(head))?;
     let (hash, size) = (xxh3_128(&bytes), bytes.len() as u64);
-    let Decoded { text, encoding, is_guess, is_unicode } = decode(bytes, charset)?;
-    let hash = if is_unicode { hash } else { xxh3_128(text.as_bytes()) };
+    let Decoded { text, encoding, is_guess, is_legacy } = decode(bytes, charset)?;
+    let hash = if is_legacy { xxh3_128(text.as_bytes()) } else { hash };
     if looks_minified(&text) {
         return Err(SkipReason::Minified);
     }
     let change = LastChange::of(&metadata);
-    Ok(Source { text, encoding, is_guess, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
+    Ok(Source { text, encoding, is_legacy, is_guess, hash, size, mtime_ns: modified_ns(&metadata), change, unmasked: None })
 }
 
 /// The raw bytes of a file, and what it was before reading, of at most `max_bytes`.
@@ -116,12 +118,13 @@ pub struct Decoded {
     pub encoding: &'static str,
     /// See [`Source::is_guess`].
     pub is_guess: bool,
-    is_unicode: bool,
+    /// See [`Source::is_legacy`].
+    pub is_legacy: bool,
 }
 
 impl Decoded {
     fn unicode(text: String, encoding: &'static str) -> Self {
-        Self { text, encoding, is_guess: false, is_unicode: true }
+        Self { text, encoding, is_guess: false, is_legacy: false }
     }
 }
 
@@ -177,7 +180,7 @@ fn utf8_or_legacy(
 fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
     let decode = |encoding: &'static Encoding, is_guess| {
         let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
-        let decoded = || Decoded { text: text.into_owned(), encoding: encoding.name(), is_guess, is_unicode: false };
+        let decoded = || Decoded { text: text.into_owned(), encoding: encoding.name(), is_guess, is_legacy: true };
         (!has_errors).then(decoded)
     };
     let detected = || {
@@ -189,7 +192,7 @@ fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
         text: WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
         encoding: WINDOWS_1252.name(),
         is_guess: true,
-        is_unicode: false,
+        is_legacy: true,
     };
     charset.and_then(|encoding| decode(encoding, false)).or_else(detected).unwrap_or_else(last)
 }

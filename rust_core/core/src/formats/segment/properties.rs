@@ -7,7 +7,7 @@
 //! Properties  byte whether there is a version, if so text version; varint values, each: text key, byte type, value
 //!             (0 text, 1 zigzag, 2 f64, 3 false, 4 true)
 //! Secrets     varint count, each: varint lines between its first and the one before, varint lines in it less 1, text rule
-//! Generated   a byte: 1 generated, 2 its encoding is a guess
+//! Generated   a byte: 1 generated, 2 its encoding is a guess, 4 it isn't Unicode
 //! ```
 
 use crate::base::types::{FileProperties, Scalar, SecretSpan};
@@ -19,18 +19,22 @@ const ENTRY_BYTES: usize = 8;
 pub struct Marks {
     /// A program wrote it.
     pub is_generated: bool,
-    /// Its bytes were decoded by an encoding that nothing names.
+    /// It is in an encoding that isn't Unicode.
+    pub is_legacy: bool,
+    /// Nothing names that encoding.
     pub is_guess: bool,
 }
 
 impl Marks {
     pub(super) fn record(self) -> &'static [u8] {
-        [&[][..], &[1], &[2], &[3]][usize::from(self.is_generated) + 2 * usize::from(self.is_guess)]
+        const RECORDS: [&[u8]; 8] = [&[], &[1], &[2], &[3], &[4], &[5], &[6], &[7]];
+        let marks = [(self.is_generated, 1), (self.is_guess, 2), (self.is_legacy, 4)];
+        RECORDS[marks.into_iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum::<usize>()]
     }
 
     pub(super) fn of_record(record: &[u8]) -> Self {
         let marks = record.first().copied().unwrap_or_default();
-        Self { is_generated: marks & 1 != 0, is_guess: marks & 2 != 0 }
+        Self { is_generated: marks & 1 != 0, is_guess: marks & 2 != 0, is_legacy: marks & 4 != 0 }
     }
 }
 

@@ -212,13 +212,13 @@ fn what_a_source_says_where_secrets_were_and_what_is_generated_is_kept() {
     let one = segment(
         DIM,
         [
-            draft("a", 1).with_marks(Marks { is_generated: false, is_guess: true }),
+            draft("a", 1).with_marks(Marks { is_guess: true, ..Marks::default() }),
             draft("b", 2).with_properties(&properties),
             draft("c", 3).with_secrets(&secrets).with_properties(&versioned),
             draft("d", 4)
                 .with_properties(&FileProperties::default())
                 .with_secrets(&[])
-                .with_marks(Marks { is_generated: true, is_guess: false }),
+                .with_marks(Marks { is_generated: true, ..Marks::default() }),
         ],
     );
     let plain = segment(DIM, [draft("z", 4)]);

@@ -172,7 +172,7 @@ pub(super) fn entry(
     let properties = old.map_or_else(FileProperties::default, |(set, place)| kept_properties(set, place, source.hash));
     let secrets = secret_spans(&source);
     let is_generated = (!language.is_prose() && says_generated(&source.text)) || is_lock_file(path, &source.text);
-    let marks = Marks { is_generated, is_guess: source.is_guess };
+    let marks = Marks { is_generated, is_legacy: source.is_legacy, is_guess: source.is_guess };
     let old = old.filter(|(set, place)| keep_vectors && set.segments[place.segment].own_vectors);
     let old = old.map(|(set, place)| (Arc::clone(&set.segments[place.segment].segment), place.file));
     if let Some((segment, file)) = &old {
@@ -256,6 +256,7 @@ pub(super) fn buffer_source(text: &str) -> std::result::Result<Source, SkipReaso
     Ok(Source {
         text: text.to_owned(),
         encoding: "utf-8",
+        is_legacy: false,
         is_guess: false,
         hash,
         size: text.len() as u64,

@@ -12,13 +12,14 @@ use crate::base::file_state::Stamp;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
 use crate::index::segment_set::SegmentSet;
+use crate::workspace::charset::CHARSET_FILE;
 use crate::workspace::walk::{FoundFile, walk};
 
 /// More skipped paths than these are counted, not kept: nobody reads the list, and it is written at each change.
 const MOST_SKIPPED: usize = 20_000;
-/// A change of one of these may change which files count, anywhere.
-const RULE_FILES: [&str; 6] =
-    [".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config", ".git/config.worktree"];
+/// A change of one of these may change which files count, or how they are read, anywhere.
+const RULE_FILES: [&str; 7] =
+    [CHARSET_FILE, ".gitignore", ".ignore", ".carrelignore", ".git/info/exclude", ".git/config", ".git/config.worktree"];
 
 impl Store {
     /// Compare the whole workspace with the index. Reads no file.
@@ -123,6 +124,11 @@ impl Store {
         }
         let (set, statuses) = self.known();
         let mut stamps: HashMap<&str, Stamp> = set.stamps();
+        if charsets_changed(&walk.files, &stamps) {
+            for (place, file) in set.iter().filter(|(place, _)| set.segments[place.segment].segment.marks(place.file).is_legacy) {
+                stamps.insert(file.path, Stamp { checked_ns: 0, ..set.stamp(place) });
+            }
+        }
         let mut classifier = ChangeClassifier::new(&statuses, mode);
         let mut seen: Vec<String> = Vec::new();
         for file in walk.files {
@@ -171,6 +177,14 @@ impl Store {
         (statuses.skipped, statuses.skipped_more) = (skipped, more);
         Ok(())
     }
+}
+
+/// Tell whether a file that says what others are written in is new, changed or gone.
+fn charsets_changed(files: &[FoundFile], stamps: &HashMap<&str, Stamp>) -> bool {
+    let says = |path: &str| path.rsplit('/').next() == Some(CHARSET_FILE);
+    let now: Vec<&FoundFile> = files.iter().filter(|file| says(&file.path)).collect();
+    let is_same = |file: &&FoundFile| stamps.get(file.path.as_str()).is_some_and(|stamp| file.is_unchanged_since(stamp));
+    !now.iter().all(is_same) || stamps.keys().filter(|path| says(path)).count() != now.len()
 }
 
 /// Sorts files into new, changed and unchanged.
