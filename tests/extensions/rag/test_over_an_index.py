@@ -49,7 +49,7 @@ def test_a_question_is_answered_from_the_project(index: carrel.Index) -> None:
     assert prompt.startswith("Context:\nSource: src/auth.py:1-4\ndef authenticate_user(name, password):\n")
     assert prompt.endswith("\n\nQuestion: how is a login checked?")
     assert "hunter2" not in prompt
-    assert one.retrieve("generated_wombat").docs == []
+    assert "generated/out.py" not in places(one.retrieve("generated_wombat").docs)
 
 
 def test_what_is_found_is_what_search_finds(index: carrel.Index) -> None:
