@@ -1118,7 +1118,7 @@ export interface StatusResult {
   readonly unfinished?: number;
   /** What was left out, and why: the first 1,000. */
   readonly skipped: readonly SkippedFile[];
-  /** Paths that were left out, by reason. */
+  /** Paths left out, by reason. */
   readonly leftOut?: Readonly<Record<string, number>>;
   /** Files whose encoding is a guess. */
   readonly guessedEncodings?: number;
@@ -1126,7 +1126,7 @@ export interface StatusResult {
   readonly failed: readonly FailedFile[];
   /** How many files failed; `carrel/statusChanged` has this number alone. */
   readonly failedFiles: number;
-  /** How many of these only hold a text that the embedding model refused; words find it. */
+  /** How many of these only hold a text that the model refused. */
   readonly refusedFiles?: number;
   /** Chunks that words alone find, until the embedding model gives them a vector. */
   readonly chunksWithoutVectors?: number;

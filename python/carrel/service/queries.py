@@ -196,7 +196,7 @@ def _with_notice(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrie
 
     Where nothing was found, that may be what wasn't read.
     """
-    problem = index.notice(ranking.view, found.diagnostics.problem) or (None if found.relevant else index.left_out())
+    problem = index.notice(ranking.view, found.diagnostics.problem) or (None if found.wanted else index.left_out())
     return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found
 
 

@@ -84,7 +84,7 @@ class Settings:
         workspace="union",
     )
     editor_exclude: tuple[str, ...] = _setting(
-        (), "What the editor itself leaves out, written as in .gitignore. Editors' plugins send it; `exclude` comes after it."
+        (), "What the editor itself leaves out. Editors' plugins send it; `exclude` comes after it."
     )
     secret_patterns: tuple[str, ...] = _setting(
         (),
@@ -105,12 +105,12 @@ class Settings:
     )
     languages: tuple[tuple[str, str], ...] = _setting(
         (),
-        'Languages of files by globs, as in .gitignore: `{"*.inc": "php"}`. Else name and content decide.',
+        'Languages by globs (`{"*.inc": "php"}`), else by name and content.',
         workspace="any",
     )
     chunking: Literal["syntax", "lines"] = _setting(
         "syntax",
-        'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts a file without a grammar '
+        'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts other files '
         'every 60 lines, of which 5 are shared; `"lines"` cuts every file by its lines.',
         workspace="any",
     )
@@ -119,12 +119,12 @@ class Settings:
     )
     chunk_overlap: Annotated[int, Meta(ge=0, le=500)] = _setting(
         5,
-        'Lines that a chunk shares with the one before where `chunking` is `"lines"`; at most half of `chunkLines`.',
+        "Lines that a chunk shares with the one before; at most half of `chunkLines`.",
         workspace="any",
     )
     class_lines: Annotated[int, Meta(ge=1, le=1_000)] = _setting(
         30,
-        "A class of fewer lines is one chunk, a longer one a chunk for its header and one for each method.",
+        "A class of fewer lines is one chunk, a longer one its header and each method.",
         workspace="any",
     )
     storage: Literal["cache", "workspace"] = _setting(

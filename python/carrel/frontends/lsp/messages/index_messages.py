@@ -98,15 +98,11 @@ class StatusResult(Wire, kw_only=True, frozen=True):
         ),
     ] = 0
     skipped: Annotated[tuple[SkippedFile, ...], Meta(description="What was left out, and why: the first 1,000.")]
-    left_out: Annotated[dict[str, int], Meta(description="Paths that were left out, by reason.")] = msgspec.field(
-        default_factory=dict
-    )
+    left_out: Annotated[dict[str, int], Meta(description="Paths left out, by reason.")] = msgspec.field(default_factory=dict)
     guessed_encodings: Annotated[int, Meta(description="Files whose encoding is a guess.")] = 0
     failed: Annotated[tuple[FailedFile, ...], Meta(description="Files that failed, and why: the first 1,000.")]
     failed_files: Annotated[int, Meta(description="How many files failed; `carrel/statusChanged` has this number alone.")]
-    refused_files: Annotated[
-        int, Meta(description="How many of these only hold a text that the embedding model refused; words find it.")
-    ] = 0
+    refused_files: Annotated[int, Meta(description="How many of these only hold a text that the model refused.")] = 0
     chunks_without_vectors: Annotated[
         int, Meta(description="Chunks that words alone find, until the embedding model gives them a vector.")
     ] = 0
