@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::CutOptions;
-use super::split::{is_shorter, split_span};
+use super::split::{is_shorter, skip_blank_lines, split_span};
 use crate::base::hash::chunk_id;
 use crate::base::lines::LineTable;
 use crate::base::types::{Chunk, ChunkKind, CutFile, Span};
@@ -20,10 +20,10 @@ pub enum Joins {
     Never,
     /// With its neighbours of the same sort, while they are small.
     Small,
-    /// With the rest of the same type's header (the number tells types apart).
-    Header(u32),
+    /// With the rest of the same type's header (where the type begins tells it from others).
+    Header(usize),
     /// The same, but for what stands between a type's members: it leaves the name to a longer one that it is joined with.
-    Member(u32),
+    Member(usize),
     /// With the next clause of the same function.
     Clause,
 }
@@ -71,6 +71,40 @@ impl Piece {
         self.end - self.start
     }
 
+    /// Return the part from `start` to `end`: what the piece is called belongs to its first part.
+    fn part(&self, text: &str, start: usize, end: usize) -> Self {
+        let mut part = self.clone();
+        if start > self.start && self.kind != ChunkKind::Section {
+            let kind = if self.is_definition() { ChunkKind::Declaration } else { self.kind };
+            part = Self { container: self.container.clone(), joins: self.joins, ..Self::new(start, end, kind) };
+        }
+        (part.start, part.end) = (start, end);
+        part.definitions.retain(|name| text[start..end].contains(name.as_str()));
+        part
+    }
+
+    /// Tell whether it is a function or type.
+    pub fn is_definition(&self) -> bool {
+        matches!(self.kind, ChunkKind::Function | ChunkKind::Method | ChunkKind::Class | ChunkKind::ClassHeader)
+    }
+
+    /// Move it by `bytes` to where its text stands in the whole file.
+    pub fn shift(&mut self, bytes: usize) {
+        self.start += bytes;
+        self.end += bytes;
+        if let Joins::Header(id) | Joins::Member(id) = &mut self.joins {
+            *id += bytes;
+        }
+    }
+
+    /// Make it a part of a document's section that has the title `section`.
+    pub fn belong_to(&mut self, section: &str) {
+        self.kind = ChunkKind::Section;
+        self.joins = Joins::Never;
+        self.container = section.replace(" > ", ".");
+        self.symbol = [section, &self.symbol].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
+    }
+
     fn is_named_unit(&self) -> bool {
         !matches!(self.kind, ChunkKind::Declaration | ChunkKind::Section) || self.joins == Joins::Never
     }
@@ -85,13 +119,26 @@ pub fn finish(path: &str, text: &str, pieces: Vec<Piece>, options: &CutOptions) 
     number(path, text, pieces, options.min_chars)
 }
 
-/// Snap each piece to its lines, and make a piece of every stretch between two that says something.
+/// Widen each piece to whole lines, and make a piece of every stretch between two that says something.
+///
+/// A line that two pieces share belongs to the first. Where one of the two has no other line, they become one piece.
 fn fill_gaps(text: &str, pieces: Vec<Piece>) -> Vec<Piece> {
     let mut filled: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     for mut piece in pieces {
-        piece.start = line_start(text, piece.start.max(at), at);
-        piece.end = trimmed_end(text, piece.start, piece.end.max(piece.start));
+        piece.start = line_start(text, skip_blank_lines(text, piece.start, piece.end.max(piece.start)));
+        piece.end = line_end(text, trimmed_end(text, piece.start, piece.end.max(piece.start)));
+        if let Some(last) = filled.last_mut()
+            && piece.start < last.end
+        {
+            let is_part = last.start >= piece.start && (piece.is_definition() || !last.is_definition());
+            if is_part || piece.end <= last.end {
+                absorb(last, piece);
+                at = at.max(last.end);
+                continue;
+            }
+            piece.start = skip_blank_lines(text, last.end, piece.end);
+        }
         if piece.start >= piece.end {
             continue;
         }
@@ -104,38 +151,58 @@ fn fill_gaps(text: &str, pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 fn push_gap(text: &str, start: usize, end: usize, filled: &mut Vec<Piece>) {
-    let gap = &text[start..end];
-    if is_closing(gap) {
-        // `;`, `,` and `}` right behind a declaration are part of its last line.
-        let tail = gap.split(['\n', '\r']).next().unwrap_or_default().trim_end();
-        if let Some(last) = filled.last_mut()
-            && last.end == start
-        {
-            last.end += tail.len();
-        }
+    if is_closing(&text[start..end]) {
         return;
     }
-    let from = start + (gap.len() - gap.trim_start().len());
-    let from = line_start(text, from, start);
-    let mut piece = Piece::new(from, start + gap.trim_end().len(), ChunkKind::Declaration);
+    let ends = text[start..end].split_inclusive('\n').take_while(|line| is_closing(line)).map(str::len).sum::<usize>();
+    let from = skip_blank_lines(text, start + ends, end);
+    let mut piece = Piece::new(from, trimmed_end(text, from, end), ChunkKind::Declaration);
     if let Some(before) = filled.last() {
         piece.container.clone_from(&before.container);
     }
     filled.push(piece);
 }
 
-/// Tell whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
-pub(super) fn is_closing(gap: &str) -> bool {
-    const WORDS: &[&str] = &["end", "fi", "done", "esac", "#endif", "endif", "?>", "END"];
-    gap.split(|c: char| c.is_whitespace() || "{}()[];,".contains(c)).all(|word| word.is_empty() || WORDS.contains(&word))
+/// Lay the pieces `over` on those of `base`: a place that both cover is `over`'s, and the rest of a piece of `base` stays. Both are
+/// in the order of the text.
+pub fn overlay(text: &str, base: Vec<Piece>, over: Vec<Piece>) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(base.len() + over.len());
+    let mut first = 0;
+    for piece in base {
+        while over.get(first).is_some_and(|cover| cover.end <= piece.start) {
+            first += 1;
+        }
+        let mut at = piece.start;
+        for cover in over[first..].iter().map(|cover| (cover.start, cover.end)).chain([(piece.end, piece.end)]) {
+            let until = cover.0.min(piece.end);
+            if at < until && !is_closing(&text[at..until]) {
+                pieces.push(piece.part(text, at, until));
+            }
+            at = at.max(cover.1);
+            if at >= piece.end {
+                break;
+            }
+        }
+    }
+    pieces.extend(over);
+    pieces.sort_by_key(|piece| (piece.start, piece.end));
+    pieces
 }
 
-/// Return the start of `at`'s line if only blanks stand between, but not before `floor`.
-fn line_start(text: &str, at: usize, floor: usize) -> usize {
-    let before = &text.as_bytes()[floor..at];
-    let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let start = at - blanks;
-    if start == floor || matches!(text.as_bytes()[start - 1], b'\n' | b'\r') { start } else { at }
+/// Tell whether a stretch holds nothing but the ends of what came before: brackets, separators and closing words.
+pub(super) fn is_closing(gap: &str) -> bool {
+    const WORDS: &[&str] = &["end", "fi", "done", "esac", "#endif", "endif", "?>", "END", "GO", "/"];
+    gap.split(|c: char| c.is_whitespace() || "{}()[];,".contains(c))
+        .all(|word| word.is_empty() || WORDS.contains(&word) || (word.starts_with("</") && word.ends_with('>')))
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind(['\n', '\r']).map_or(0, |line| line + 1)
+}
+
+/// Return the end of `at`'s line, without its line end and the blanks before it.
+fn line_end(text: &str, at: usize) -> usize {
+    at + text[at..].split(['\n', '\r']).next().unwrap_or_default().trim_end().len()
 }
 
 fn trimmed_end(text: &str, start: usize, end: usize) -> usize {

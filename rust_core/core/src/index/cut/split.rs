@@ -7,8 +7,8 @@ pub fn is_shorter(text: &str, chars: usize) -> bool {
 }
 
 /// Break `text[start..end]` into parts of at most `max_chars` characters, of about equal size, at the best boundary near
-/// the wanted place: a blank line, then the least indented line, then a sentence or a word, and a character when nothing
-/// else is there. In formatted code the least indented line is where a statement begins. Blanks between parts are dropped.
+/// the wanted place: a blank line, then the least indented line, then any line. Only a line that is longer than a part may be is
+/// broken itself: at a sentence or a word, and at a character when nothing else is there. In formatted code the least indented line is where a statement begins. Blanks between parts are dropped.
 pub fn split_span(text: &str, start: usize, end: usize, max_chars: usize) -> Vec<(usize, usize)> {
     let max_chars = max_chars.max(1);
     let mut parts = Vec::new();
@@ -30,7 +30,7 @@ pub fn split_span(text: &str, start: usize, end: usize, max_chars: usize) -> Vec
 }
 
 /// Return the first byte after `from` that begins a line which isn't blank (its indentation is kept), at most `end`.
-fn skip_blank_lines(text: &str, from: usize, end: usize) -> usize {
+pub(super) fn skip_blank_lines(text: &str, from: usize, end: usize) -> usize {
     let rest = &text[from..end];
     let blank = rest.len() - rest.trim_start().len();
     let kept = rest[..blank].rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
@@ -46,8 +46,9 @@ fn boundary(rest: &str, max_chars: usize) -> usize {
     let wanted = (rest.len() / parts).min(limit);
     let low = wanted - wanted / 3;
     let high = (wanted + wanted / 6).min(limit);
+    let line_limit = limit + usize::from(rest[limit..].starts_with(['\n', '\r']));
     best_line(rest, low, high, wanted)
-        .or_else(|| rfind_before(rest, low, limit, |c| "\n\r".contains(c)))
+        .or_else(|| rfind_before(rest, 1, line_limit, |c| "\n\r".contains(c)))
         .or_else(|| rfind_before(rest, low, limit, |c| ".!?;}。".contains(c)))
         .or_else(|| rfind_before(rest, 1, limit, char::is_whitespace))
         .unwrap_or(limit)

@@ -6,6 +6,8 @@
 mod entries;
 mod members;
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree};
 
 use super::CutOptions;
@@ -39,6 +41,19 @@ pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions)
     (walk.pieces, walk.imports)
 }
 
+/// Return where the outermost nodes stand that hold something which the grammar couldn't read.
+pub fn broken(tree: &Tree) -> Vec<Range<usize>> {
+    let root = tree.root_node();
+    if !root.has_error() {
+        return Vec::new();
+    }
+    if root.is_error() {
+        return std::iter::once(0..usize::MAX).collect();
+    }
+    let mut cursor = root.walk();
+    root.children(&mut cursor).filter(Node::has_error).map(|node| node.byte_range()).collect()
+}
+
 /// What encloses a node.
 #[derive(Clone, Debug, Default)]
 struct Scope {
@@ -48,6 +63,8 @@ struct Scope {
     is_type: bool,
     /// The type's signature, for its header pieces.
     signature: String,
+    /// Where it begins.
+    begins: usize,
 }
 
 /// A node that waits, with where its piece begins (its comments and decorators included) and ends.
@@ -196,14 +213,14 @@ impl<'tree> Walk<'_, 'tree> {
         let head_end =
             self.text[body.start_byte()..body.end_byte()].find('\n').map_or(body.start_byte(), |line| body.start_byte() + line);
         let first_member = body.named_child(0).map_or(body.end_byte(), |member| member.start_byte());
-        self.scopes.push(Scope { chain: symbol.clone(), is_type: true, signature: signature.clone() });
+        self.scopes.push(Scope { chain: symbol.clone(), is_type: true, signature: signature.clone(), begins: step.start });
         let inside = self.scopes.len() - 1;
         self.pieces.push(Piece {
             symbol: format!("{symbol} (header)"),
             container: symbol,
             signature,
             definitions: own,
-            joins: Joins::Header(inside as u32),
+            joins: Joins::Header(step.start),
             ..Piece::new(step.start, head_end.min(first_member).max(step.start), ChunkKind::ClassHeader)
         });
         self.enter(body, inside);
@@ -299,10 +316,10 @@ impl<'tree> Walk<'_, 'tree> {
     }
 
     fn plain(&mut self, step: Step<'tree>) {
-        let Scope { chain, is_type, signature } = self.scopes[step.scope].clone();
+        let Scope { chain, is_type, signature, begins } = self.scopes[step.scope].clone();
         let definitions = names::bound(step.node, self.text);
         if is_type {
-            let joins = Joins::Member(step.scope as u32);
+            let joins = Joins::Member(begins);
             let symbol = format!("{chain} (header)");
             self.pieces.push(Piece {
                 symbol,
