@@ -1,4 +1,4 @@
-//! From a [`Language`] to a syntax tree: the 27 grammars that are linked in, and rare ones registered at run time.
+//! From a [`Language`] to a syntax tree: the 26 grammars that are linked in, and rare ones registered at run time.
 //!
 //! A new grammar needs a higher `FORMAT_VERSION` (`formats/database/opening.rs`): files of its language are cut again then.
 //!
@@ -44,8 +44,6 @@ const REGISTRABLE: &[(&str, &str)] = &[
     ("julia", "julia"),
     ("groovy", "groovy"),
     ("powershell", "powershell"),
-    ("vue", "vue"),
-    ("svelte", "svelte"),
     ("dockerfile", "dockerfile"),
     ("make", "makefile"),
     ("cmake", "cmake"),
@@ -135,7 +133,6 @@ fn built_in(language: Language) -> Option<&'static tree_sitter::Language> {
             (Language::TOML, tree_sitter_toml_ng::LANGUAGE),
             (Language::HTML, tree_sitter_html::LANGUAGE),
             (Language::CSS, tree_sitter_css::LANGUAGE),
-            (Language::SQL, tree_sitter_sequel::LANGUAGE),
             (Language::MARKDOWN, tree_sitter_md::LANGUAGE),
         ];
         table.into_iter().map(|(language, grammar)| (language, grammar.into())).collect()

@@ -36,7 +36,6 @@ const TABLES: &[(Language, Rules)] = &[
     (Language::TOML, TOML),
     (Language::HTML, HTML),
     (Language::CSS, CSS),
-    (Language::SQL, SQL),
 ];
 
 const PYTHON: Rules = Rules {
@@ -304,5 +303,3 @@ const CSS: Rules = Rules {
     entries: &["rule_set", "media_statement", "keyframes_statement", "supports_statement", "at_rule"],
     ..EMPTY
 };
-
-const SQL: Rules = Rules { entries: &["statement", "block", "transaction"], ..EMPTY };

@@ -14,6 +14,7 @@ mod prose;
 mod roles;
 mod rules;
 mod split;
+mod sql;
 mod syntax;
 mod windows;
 
@@ -85,6 +86,9 @@ pub fn cut(path: &str, language: Language, text: &str, options: &CutOptions, can
     }
     if language == Language::MARKDOWN {
         return Ok(piece::finish(path, text, markdown::pieces(text, options), options));
+    }
+    if language == Language::SQL {
+        return Ok(piece::finish(path, text, sql::pieces(text), options));
     }
     if language.is_prose() {
         return Ok(piece::finish(path, text, prose::pieces(text, options), options));

@@ -1,4 +1,4 @@
-//! Entries of data files, style sheets and SQL: what has a key or a selector instead of a name.
+//! Entries of data files and style sheets: what has a key or a selector instead of a name.
 
 use tree_sitter::Node;
 
@@ -43,27 +43,10 @@ impl<'tree> Walk<'_, 'tree> {
     fn entry_name(&self, node: Node<'tree>) -> String {
         let named = node.child_by_field_name("key").or_else(|| node.named_child(0));
         let written = match self.compiled.language {
-            Language::SQL => return sql_name(&self.text[node.byte_range()]),
             Language::HTML => self.text[node.byte_range()].split(['>', '\n']).next().unwrap_or_default(),
             _ => named.map_or("", |key| self.text[key.byte_range()].lines().next().unwrap_or_default()),
         };
         let plain = written.trim().trim_matches(|c: char| "\"'<[]:".contains(c));
         plain.chars().take(LONGEST_ENTRY).collect()
     }
-}
-
-/// Words between `CREATE` and the kind of object, or the kind and its name.
-const PASSED: &[&str] =
-    &["or", "replace", "temporary", "temp", "unique", "materialized", "if", "not", "exists", "global", "local", "only"];
-
-/// Return the name of what a statement makes: `CREATE TABLE IF NOT EXISTS app.users (` -> `app.users`.
-fn sql_name(statement: &str) -> String {
-    let mut words = statement.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
-    if !words.next().is_some_and(|word| word.eq_ignore_ascii_case("create") || word.eq_ignore_ascii_case("alter")) {
-        return String::new();
-    }
-    let mut words = words.filter(|word| !PASSED.iter().any(|passed| word.eq_ignore_ascii_case(passed)));
-    let kind = words.next().unwrap_or_default();
-    let name = words.next().unwrap_or_default();
-    if kind.is_empty() { String::new() } else { name.trim_matches(|c: char| "\"`[];".contains(c)).to_owned() }
 }

@@ -1,0 +1,406 @@
+//! SQL by statements, in any dialect: a scanner knows quotes, comments, blocks and what ends a statement, and no more of the grammar.
+//!
+//! A statement ends at `;` (or what `DELIMITER` says), at a line of `GO` or `/`, and before a line that begins with `CREATE`. The body
+//! of a routine ends where its blocks do, or at such a line.
+
+use super::names::{Name, one_line};
+use super::piece::{Joins, Piece};
+use crate::base::types::ChunkKind;
+
+/// What routines are made of statements of their own.
+const ROUTINES: &[&str] = &["procedure", "proc", "function", "trigger", "package", "event"];
+/// What `CREATE` can make, besides.
+const OBJECTS: &[&str] = &[
+    "table",
+    "view",
+    "index",
+    "type",
+    "sequence",
+    "schema",
+    "database",
+    "domain",
+    "extension",
+    "role",
+    "user",
+    "policy",
+    "synonym",
+    "aggregate",
+    "rule",
+    "server",
+    "macro",
+    "stage",
+    "pipe",
+    "task",
+    "stream",
+    "dictionary",
+    "publication",
+    "subscription",
+];
+/// Words between the kind of an object and its name.
+const PASSED: &[&str] = &["if", "not", "exists", "concurrently", "body", "only"];
+/// Words behind `END` that close what wasn't counted as a block.
+const NO_BLOCK: &[&str] = &["if", "loop", "while", "repeat", "for"];
+/// Words behind `BEGIN` that begin no block.
+const NO_BODY: &[&str] = &["tran", "transaction", "work", "distributed", "dialog", "immediate", "deferred", "exclusive"];
+/// Within so many bytes a statement says what it makes.
+const LONGEST_HEAD: usize = 600;
+/// Marks that nothing closes, up to which others of their kind are looked for: each costs a look at the rest of the text.
+const MOST_UNCLOSED: usize = 16;
+
+/// Return the statements of `text` in its order.
+pub fn pieces(text: &str) -> Vec<Piece> {
+    let mut scanner = Scanner { text, at: 0, delimiter: ";", batches: batches(text), unclosed: Vec::new() };
+    let mut pieces = Vec::new();
+    while let Some((start, first, end)) = scanner.statement() {
+        pieces.push(piece(text, start, first, end));
+    }
+    pieces
+}
+
+/// Lines that tell batches apart, by where they begin: `true` for one that ends a batch, `false` for one that begins a routine.
+fn batches(text: &str) -> Vec<(usize, bool)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let says = line.trim();
+        if ends_batch(says) {
+            found.push((at, true));
+        } else if is_word(says.get(..6).unwrap_or_default(), "create")
+            && matches!(object(says), Some((kind, _)) if is_routine(kind))
+        {
+            found.push((at, false));
+        }
+        at += line.len();
+    }
+    found
+}
+
+fn ends_batch(line: &str) -> bool {
+    line == "/"
+        || line
+            .get(..2)
+            .is_some_and(|head| is_word(head, "go") && line[2..].bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b';'))
+}
+
+fn is_word(word: &str, known: &str) -> bool {
+    word.eq_ignore_ascii_case(known)
+}
+
+fn is_one_of(word: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| is_word(word, known))
+}
+
+fn is_routine(kind: &str) -> bool {
+    is_one_of(kind, ROUTINES)
+}
+
+/// Return the first `bytes` of `text`, or fewer.
+fn within(text: &str, bytes: usize) -> &str {
+    &text[..(0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)]
+}
+
+/// Return what a statement that begins with `CREATE` or `ALTER` is about: the word for its kind, and its name.
+fn object(statement: &str) -> Option<(&str, Name)> {
+    let mut words =
+        within(statement, LONGEST_HEAD).split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty()).skip(1);
+    let kind = words.by_ref().take(12).find(|word| is_one_of(word, ROUTINES) || is_one_of(word, OBJECTS))?;
+    let written = words.find(|word| !is_one_of(word, PASSED))?.trim_end_matches([';', ',']);
+    if is_word(written, "on") {
+        return None;
+    }
+    Some((kind, Name::parse(&written.replace(['[', ']', '"', '`'], ""))?))
+}
+
+fn piece(text: &str, start: usize, first: usize, end: usize) -> Piece {
+    let statement = &text[first..end];
+    let verb = word(statement);
+    let mut piece = Piece::new(start, end, ChunkKind::Declaration);
+    let Some((kind, name)) = is_one_of(verb, &["create", "alter"]).then(|| object(statement)).flatten() else { return piece };
+    // What alters a table adds to it, and what alters a routine or view says all of it again.
+    let defines = is_word(verb, "create") || is_routine(kind) || is_word(kind, "view");
+    if is_routine(kind) {
+        piece.kind = ChunkKind::Function;
+    }
+    if defines && (is_routine(kind) || is_one_of(kind, &["table", "view", "type"])) {
+        piece.joins = Joins::Never;
+    }
+    piece.symbol = if name.owner.is_empty() { name.own.clone() } else { format!("{}.{}", name.owner, name.own) };
+    piece.container = name.owner;
+    piece.signature = one_line(statement.lines().next().unwrap_or_default().trim_end_matches(['(', ' ']));
+    piece.definitions = if defines { vec![name.own] } else { Vec::new() };
+    piece
+}
+
+/// Return the word that `text` begins with.
+fn word(text: &str) -> &str {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+}
+
+/// Return one past the quoted text or comment that begins at `at`, if one does. One that nothing closes is none.
+fn skipped(text: &str, at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let closed = |open: usize, close: &str| rest[open..].find(close).map(|length| at + open + length + close.len());
+    match rest.as_bytes().first()? {
+        b'-' if rest.starts_with("--") => Some(at + rest.find('\n').unwrap_or(rest.len())),
+        b'/' if rest.starts_with("/*") => closed(2, "*/"),
+        b'$' => {
+            let tag = rest[1..].find('$').map(|length| &rest[..length + 2])?;
+            let is_tag = tag[1..tag.len() - 1].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if is_tag { closed(tag.len(), tag) } else { None }
+        }
+        quote @ (b'\'' | b'"' | b'`') => {
+            let bytes = rest.as_bytes();
+            let mut end = 1;
+            while end < bytes.len() {
+                if bytes[end] == *quote {
+                    let goes_on = bytes.get(end + 1).is_some_and(|next| !next.is_ascii_whitespace() && !b",);".contains(next));
+                    if bytes.get(end + 1) == Some(quote) {
+                        end += 1;
+                    } else if bytes[end - 1] != b'\\' || !goes_on {
+                        return Some(at + end + 1);
+                    }
+                }
+                end += 1;
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// What ends a statement.
+    delimiter: &'a str,
+    batches: Vec<(usize, bool)>,
+    /// Which quotes and comments were opened and never closed: the first byte of each.
+    unclosed: Vec<char>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Return one past the quoted text or comment at `at`, if there is one.
+    fn skip(&mut self, at: usize) -> Option<usize> {
+        let byte = self.text.as_bytes()[at];
+        let most = if byte == b'$' { MOST_UNCLOSED } else { 1 };
+        if !b"-/$'\"`".contains(&byte) || self.unclosed.iter().filter(|known| **known == char::from(byte)).count() >= most {
+            return None;
+        }
+        let end = skipped(self.text, at);
+        if end.is_none() && (!b"-/".contains(&byte) || self.text[at..].starts_with("/*")) {
+            self.unclosed.push(byte.into());
+        }
+        end
+    }
+
+    /// Return where the first word behind comments stands, and the last blank line before it.
+    fn leading(&mut self, start: usize) -> (usize, Option<usize>) {
+        let (mut at, mut gap) = (start, None);
+        while at < self.text.len() && self.text[at..].starts_with(['-', '/']) {
+            let Some(end) = self.skip(at) else { break };
+            at = end + (self.text[end..].len() - self.text[end..].trim_start().len());
+            if self.text[end..at].matches('\n').count() > 1 {
+                gap = Some(end);
+            }
+        }
+        (at, gap)
+    }
+
+    /// Return the line at `at`, without blanks around it.
+    fn line(&self, at: usize) -> &'a str {
+        self.text[at..].split('\n').next().unwrap_or_default().trim()
+    }
+
+    /// Return where the next statement begins with its comment, where its first word is, and one past its end.
+    fn statement(&mut self) -> Option<(usize, usize, usize)> {
+        loop {
+            self.at += self.text[self.at..].len() - self.text[self.at..].trim_start().len();
+            if self.at >= self.text.len() {
+                return None;
+            }
+            let line = self.line(self.at);
+            if line.get(..9).is_some_and(|word| is_word(word, "delimiter")) {
+                self.delimiter = Some(line[9..].trim()).filter(|mark| !mark.is_empty()).unwrap_or(";");
+            } else if !ends_batch(line) && !line.starts_with('\\') {
+                break;
+            }
+            self.at += self.text[self.at..].find('\n').unwrap_or(self.text.len() - self.at);
+        }
+        let start = self.at;
+        let (first, gap) = self.leading(start);
+        // A comment that a blank line parts from what follows is a piece of its own.
+        let (first, end) = gap.map_or_else(|| (first, self.end(first)), |gap| (start, gap));
+        self.at = (end.max(start + 1)..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len());
+        Some((start, first.min(self.at), self.at))
+    }
+
+    /// Return one past the end of the statement whose first word is at `first`.
+    fn end(&mut self, first: usize) -> usize {
+        let text = self.text;
+        let verb = word(&text[first..]);
+        let kind = is_one_of(verb, &["create", "alter"]).then(|| object(&text[first..])).flatten().map(|(kind, _)| kind);
+        let is_block = is_word(verb, "declare") && !text[first + verb.len()..].trim_start().starts_with('@');
+        let is_routine = kind.is_some_and(is_routine) || is_block;
+        let batch = self.batches[self.batches.partition_point(|(at, _)| *at <= first)..].first();
+        let to_batch = is_routine && batch.is_some_and(|(_, ends)| *ends);
+        let mut blocks = usize::from(kind.is_some_and(|kind| is_word(kind, "package")));
+        let (mut brackets, mut has_body, mut begins_line, mut body) = (0_usize, false, false, None);
+        let mut at = first;
+        while at < text.len() {
+            if let Some(end) = self.skip(at) {
+                has_body |= text[at..].starts_with('$');
+                at = end;
+                continue;
+            }
+            if text[at..].starts_with(self.delimiter) && (self.delimiter != ";" || (blocks == 0 && !to_batch)) {
+                let end = at + self.delimiter.len();
+                // Oracle's declarations stand before the block: `;` ends none of them.
+                let is_done = self.delimiter != ";" || !is_routine || has_body;
+                if is_done || *body.get_or_insert_with(|| self.next_block(end)) < end {
+                    return if is_word(verb, "copy") { self.copied(first, end) } else { end };
+                }
+            }
+            let found = word(&text[at..]);
+            if found.is_empty() {
+                match text.as_bytes()[at] {
+                    b'\n' if ends_batch(self.line(at + 1)) => return at,
+                    b'\n' => begins_line = true,
+                    b'(' => brackets += 1,
+                    b')' => brackets = brackets.saturating_sub(1),
+                    _ => {}
+                }
+                begins_line &= text.as_bytes()[at].is_ascii_whitespace();
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            let opens_statement = begins_line && at > first && brackets == 0 && blocks == 0 && (!is_routine || has_body);
+            if opens_statement && is_word(found, "create") {
+                return at;
+            }
+            begins_line = false;
+            at += found.len();
+            let after = text[at..].trim_start();
+            let next = word(after);
+            if is_word(found, "case") || (is_word(found, "begin") && !is_one_of(next, NO_BODY) && !after.starts_with(';')) {
+                blocks += 1;
+            } else if is_word(found, "end") && !is_one_of(next, NO_BLOCK) {
+                has_body |= blocks == 1;
+                blocks = blocks.saturating_sub(1);
+                if is_word(next, "case") {
+                    // `END CASE` closes one block and opens none.
+                    at = text.len() - after.len() + next.len();
+                }
+            }
+        }
+        text.len()
+    }
+
+    /// Return where the next block begins within the batch of `at`; 0 if none does.
+    fn next_block(&self, at: usize) -> usize {
+        let until = self.batches[self.batches.partition_point(|(line, _)| *line <= at)..].first();
+        let rest = &self.text[at..until.map_or(self.text.len(), |(line, _)| *line)];
+        let mut place = at;
+        for word in rest.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+            match word.get(..word.len().min(6)) {
+                Some(head) if is_word(head.trim_end(), "begin") => return place,
+                Some(head) if is_word(head, "create") => return 0,
+                _ => place += word.len(),
+            }
+        }
+        0
+    }
+
+    /// Return the end of the rows behind `COPY … FROM stdin;`.
+    fn copied(&self, first: usize, end: usize) -> usize {
+        let is_inline = self.text[first..end].to_ascii_lowercase().contains("from stdin");
+        let rows = is_inline.then(|| self.text[end..].find("\n\\.")).flatten();
+        rows.map_or(end, |length| end + length + 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Check the statements of `text`, each as its symbol and its last line.
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let found = pieces(text);
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|p| (p.symbol.as_str(), text[p.start..p.end].trim_end().lines().last().unwrap().trim())).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn routines_end_where_their_dialect_says() {
+        let check_one = |text: &str, symbol: &str, last: &str| check(text, &[(symbol, last), ("", "SELECT 2;")]);
+        check_one(
+            "CREATE PROC [dbo].[p] @a INT AS\nBEGIN TRY\n SELECT 1;\nEND TRY\nBEGIN CATCH\n THROW;\nEND CATCH\nGO\nSELECT 2;",
+            "dbo.p",
+            "END CATCH",
+        );
+        check_one(
+            "CREATE OR ALTER PROCEDURE p AS\nSELECT 1;\nCREATE TABLE #t (a INT);\nSELECT 3;\nGO\nSELECT 2;",
+            "p",
+            "SELECT 3;",
+        );
+        check_one(
+            "CREATE FUNCTION f() RETURNS int AS $x$\nBEGIN\n RETURN ';';\nEND;\n$x$ LANGUAGE plpgsql;\nSELECT 2;",
+            "f",
+            "$x$ LANGUAGE plpgsql;",
+        );
+        check_one("DELIMITER //\nCREATE PROCEDURE p()\nBEGIN\n SELECT 1;\nEND //\nDELIMITER ;\nSELECT 2;", "p", "END //");
+        check_one("CREATE OR REPLACE PROCEDURE p IS\n n NUMBER;\nBEGIN\n NULL;\nEND p;\n/\nSELECT 2;", "p", "END p;");
+        check_one(
+            "CREATE OR REPLACE PROCEDURE p IS\n n NUMBER;\nBEGIN\n IF a THEN NULL; END IF;\nEND p;\nSELECT 2;",
+            "p",
+            "END p;",
+        );
+        check_one(
+            "CREATE PACKAGE BODY k AS\n PROCEDURE a IS BEGIN NULL; END a;\n PROCEDURE b IS BEGIN NULL; END;\nEND k;\nSELECT 2;",
+            "k",
+            "END k;",
+        );
+        check_one("CREATE TRIGGER t AFTER INSERT ON x BEGIN\n SELECT CASE WHEN 1 THEN 2 END;\nEND;\nSELECT 2;", "t", "END;");
+        check_one(
+            "CREATE TRIGGER t BEFORE INSERT ON x EXECUTE FUNCTION f();\nSELECT 2;",
+            "t",
+            "CREATE TRIGGER t BEFORE INSERT ON x EXECUTE FUNCTION f();",
+        );
+    }
+
+    #[test]
+    fn other_statements_end_at_their_mark_or_before_the_next_create() {
+        check(
+            "CREATE TABLE IF NOT EXISTS app.\"users\" (\n a TEXT DEFAULT ';' -- it's; a\n);\n\n-- About v.\nCREATE VIEW v AS SELECT 1;",
+            &[("app.users", ");"), ("v", "CREATE VIEW v AS SELECT 1;")],
+        );
+        check(
+            "CREATE TABLE a (x INT)\nCREATE TABLE b (x INT)\nGO\nALTER TABLE a ADD y INT",
+            &[("a", "CREATE TABLE a (x INT)"), ("b", "CREATE TABLE b (x INT)"), ("a", "ALTER TABLE a ADD y INT")],
+        );
+        check(
+            "BEGIN;\nCREATE UNIQUE INDEX CONCURRENTLY i ON t (a);\nCOMMIT;",
+            &[("", "BEGIN;"), ("i", "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a);"), ("", "COMMIT;")],
+        );
+        check("COPY t FROM stdin;\nit's\n\\.\nSELECT 1;", &[("", "\\."), ("", "SELECT 1;")]);
+        check(
+            "INSERT INTO t VALUES ('it\\'s;', 'C:\\');\nSELECT 1;",
+            &[("", "INSERT INTO t VALUES ('it\\'s;', 'C:\\');"), ("", "SELECT 1;")],
+        );
+        check("-- head\n\nSELECT 1;", &[("", "-- head"), ("", "SELECT 1;")]);
+        check(
+            "SELECT 'never closed;\nCREATE TABLE t (a INT);",
+            &[("", "SELECT 'never closed;"), ("t", "CREATE TABLE t (a INT);")],
+        );
+    }
+
+    #[test]
+    fn only_what_creates_defines() {
+        let defined = |text: &str| pieces(text).into_iter().flat_map(|piece| piece.definitions).collect::<Vec<_>>();
+        assert_eq!(
+            defined("CREATE TABLE a (x INT);\nALTER TABLE a ADD y INT;\nDROP TABLE b;\nALTER PROC p AS SELECT 1"),
+            ["a", "p"]
+        );
+    }
+}
