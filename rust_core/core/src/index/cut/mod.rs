@@ -1,9 +1,12 @@
 //! A file's text to chunks (spec A1, A8, B3, C1).
 //!
-//! Code with a grammar is cut along its syntax tree ([`syntax`]), Markdown by headings, prose by underlined titles and
-//! paragraphs, notebooks by cells, everything else in windows of lines. All ways give pieces, which go through the same size rules ([`piece`]).
+//! Code with a grammar is cut along its syntax tree ([`syntax`]), SQL by statements, other code by the first lines of definitions
+//! ([`outline`]), Markdown by headings, prose by underlined titles and paragraphs, notebooks by cells, everything else in windows of
+//! lines. Code of another language within a file ([`embedded`]) is cut by its own. All ways give pieces, which go through the same
+//! size rules ([`piece`]).
 
 mod depth;
+mod embedded;
 mod imports;
 mod languages;
 mod markdown;
@@ -25,8 +28,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::language::Language;
-use crate::base::types::CutFile;
+use crate::base::types::{ChunkKind, CutFile};
 use crate::index::parse::{Parsed, TIME_LIMIT, parse};
+use piece::Piece;
 
 /// Size of line windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,42 +88,102 @@ pub fn cut(path: &str, language: Language, text: &str, options: &CutOptions, can
     if let Some(size) = options.always_lines {
         return Ok(piece::number(path, text, windows::pieces(text, size, options), options.min_chars));
     }
-    if language == Language::MARKDOWN {
-        return Ok(piece::finish(path, text, markdown::pieces(text, options), options));
-    }
-    if language == Language::SQL {
-        return Ok(piece::finish(path, text, sql::pieces(text), options));
-    }
-    if language.is_prose() {
-        return Ok(piece::finish(path, text, prose::pieces(text, options), options));
-    }
     if language == Language::NOTEBOOK {
         if let Some(pieces) = notebook::pieces(text, options, cancel)? {
             return Ok(piece::number(path, text, pieces, options.min_chars));
         }
         return Ok(by_lines(path, text, options, Some("not a notebook that can be read".to_owned())));
     }
+    let mut parts = parts(language, text, options, cancel)?;
+    let inner = inner_parts(path, language, text, options, &mut parts, cancel)?;
+    if parts.pieces.is_empty() && inner.is_empty() {
+        return Ok(by_lines(path, text, options, parts.fallback));
+    }
+    if parts.pieces.is_empty() {
+        parts.pieces = windows::pieces(text, LineChunk { overlap: 0, ..options.line_chunk }, options);
+    }
+    let pieces = piece::overlay(text, parts.pieces, inner);
+    Ok(CutFile { imports: parts.imports, fallback: parts.fallback, ..piece::finish(path, text, pieces, options) })
+}
+
+/// What the rules of one language make of a text.
+#[derive(Default)]
+struct Parts {
+    /// In the order of the text; none where nothing says how to cut it.
+    pieces: Vec<Piece>,
+    imports: Vec<String>,
+    fallback: Option<String>,
+}
+
+fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Parts> {
+    let of = |pieces| Ok(Parts { pieces, ..Parts::default() });
+    match language {
+        Language::MARKDOWN => return of(markdown::pieces(text, options)),
+        Language::SQL => return of(sql::pieces(text)),
+        _ if language.is_prose() => return of(prose::pieces(text, options)),
+        _ => {}
+    }
+    // What stands outside the blocks of such a file is a page.
+    let language = if embedded::is_made_of_blocks(language) { Language::HTML } else { language };
+    let outlined = |fallback| Ok(Parts { fallback, ..Parts::default() });
     if depth::is_too_deep(language, text) {
-        return Ok(by_lines(path, text, options, Some("it is nested too deep to parse".to_owned())));
+        return outlined(Some("it is nested too deep to parse".to_owned()));
     }
-    match parse(language, text, TIME_LIMIT, cancel)? {
-        Parsed::Tree(tree) => {
-            // A grammar that is at odds with its own tables must not take the whole index run down with it.
-            let walked = catch_unwind(AssertUnwindSafe(|| syntax::pieces(&tree, text, language, options)));
-            drop(tree);
-            let Ok((pieces, imports)) = walked else {
-                return Ok(by_lines(path, text, options, Some("the syntax tree could not be read".to_owned())));
-            };
-            let mut file = piece::finish(path, text, pieces, options);
-            file.imports = imports;
-            Ok(file)
+    let tree = match parse(language, text, TIME_LIMIT, cancel)? {
+        Parsed::Tree(tree) => tree,
+        Parsed::NoGrammar => return outlined(None),
+        Parsed::TooSlow => return outlined(Some(format!("parsing took longer than {} s", TIME_LIMIT.as_secs()))),
+        Parsed::Unusable => return outlined(Some("this build can't use the language's grammar".to_owned())),
+    };
+    // A grammar that is at odds with its own tables must not take the whole index run down with it.
+    let walked = catch_unwind(AssertUnwindSafe(|| syntax::pieces(&tree, text, language, options)));
+    drop(tree);
+    let Ok((pieces, imports)) = walked else {
+        return outlined(Some("the syntax tree could not be read".to_owned()));
+    };
+    Ok(Parts { pieces, imports, fallback: None })
+}
+
+/// Return the pieces of code of other languages in a file, and add what it imports to `outer`.
+fn inner_parts(
+    path: &str,
+    language: Language,
+    text: &str,
+    options: &CutOptions,
+    outer: &mut Parts,
+    cancel: &CancelToken,
+) -> Result<Vec<Piece>> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for region in embedded::regions(path, language, text) {
+        // A document's code stays in its section, unless that would tear it.
+        let is_whole = |piece: &Piece| piece.start <= region.outer.start && region.outer.end <= piece.end;
+        if language == Language::MARKDOWN && outer.pieces.iter().any(is_whole) {
+            continue;
         }
-        Parsed::NoGrammar => Ok(by_lines(path, text, options, None)),
-        Parsed::TooSlow => {
-            Ok(by_lines(path, text, options, Some(format!("parsing took longer than {} s", TIME_LIMIT.as_secs()))))
+        let code = region.code(text);
+        let mut inner = parts(region.language, &code, options, cancel)?;
+        if !embedded::is_made_of_blocks(language) && !inner.pieces.iter().any(Piece::is_definition) {
+            continue;
         }
-        Parsed::Unusable => Ok(by_lines(path, text, options, Some("this build can't use the language's grammar".to_owned()))),
+        if inner.pieces.is_empty() {
+            inner.pieces = windows::pieces(&code, LineChunk { overlap: 0, ..options.line_chunk }, options);
+        }
+        inner.pieces.iter_mut().for_each(|piece| piece.shift(region.start()));
+        if language == Language::MARKDOWN {
+            let section = outer.pieces.iter().rfind(|piece| piece.start <= region.outer.start).map_or("", |piece| &piece.symbol);
+            inner.pieces.iter_mut().for_each(|piece| piece.belong_to(section));
+        }
+        if let Some(first) = inner.pieces.first_mut() {
+            first.start = first.start.min(region.outer.start);
+        }
+        if let Some(last) = inner.pieces.last_mut() {
+            last.end = last.end.max(region.outer.end);
+        }
+        pieces.append(&mut inner.pieces);
+        let new = inner.imports.into_iter().filter(|name| !outer.imports.contains(name));
+        outer.imports.extend(new.collect::<Vec<_>>());
     }
+    Ok(pieces)
 }
 
 fn by_lines(path: &str, text: &str, options: &CutOptions, fallback: Option<String>) -> CutFile {

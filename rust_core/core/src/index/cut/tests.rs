@@ -84,6 +84,26 @@ fn files_without_a_grammar_are_cut_by_lines() {
 }
 
 #[test]
+fn a_fence_that_its_section_would_tear_is_cut_by_its_language() {
+    let function = |name: &str| format!("def {name}(value):\n{}\n", "    take('a line that fills it', value)\n".repeat(20));
+    let fenced = |before: usize| {
+        let prose = "A sentence about what follows here.\n".repeat(before);
+        format!(
+            "# Guide\n\nWhat this is, in a sentence that is long enough.\n\n## Use\n\n{prose}\n```python\n{}{}```\n\nAfterwards.\n",
+            function("first"),
+            function("second")
+        )
+    };
+    let symbols = |text: &str| {
+        let file = chunks_of(Language::MARKDOWN, text, &CutOptions::default());
+        assert_lawful(&file, text, &CutOptions::default());
+        file.chunks.into_iter().map(|chunk| chunk.symbol).collect::<Vec<_>>()
+    };
+    assert_eq!(symbols(&fenced(3)), ["Guide", "Guide > Use"]);
+    assert_eq!(symbols(&fenced(20)), ["Guide", "Guide > Use", "Guide > Use > first", "Guide > Use > second"]);
+}
+
+#[test]
 fn a_notebook_is_cut_by_cells_with_the_files_lines() {
     let text = r#"{
  "cells": [
