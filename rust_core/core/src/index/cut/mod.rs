@@ -10,8 +10,10 @@ mod embedded;
 mod imports;
 mod languages;
 mod markdown;
+mod marks;
 mod names;
 mod notebook;
+mod outline;
 mod piece;
 mod prose;
 mod roles;
@@ -125,7 +127,7 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     }
     // What stands outside the blocks of such a file is a page.
     let language = if embedded::is_made_of_blocks(language) { Language::HTML } else { language };
-    let outlined = |fallback| Ok(Parts { fallback, ..Parts::default() });
+    let outlined = |fallback| Ok(Parts { pieces: outline(text, language, options, |_, _| true), fallback, ..Parts::default() });
     if depth::is_too_deep(language, text) {
         return outlined(Some("it is nested too deep to parse".to_owned()));
     }
@@ -136,12 +138,40 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
         Parsed::Unusable => return outlined(Some("this build can't use the language's grammar".to_owned())),
     };
     // A grammar that is at odds with its own tables must not take the whole index run down with it.
-    let walked = catch_unwind(AssertUnwindSafe(|| syntax::pieces(&tree, text, language, options)));
+    let walked = catch_unwind(AssertUnwindSafe(|| {
+        let (pieces, imports) = syntax::pieces(&tree, text, language, options);
+        (pieces, imports, syntax::broken(&tree))
+    }));
     drop(tree);
-    let Ok((pieces, imports)) = walked else {
+    let Ok((pieces, imports, broken)) = walked else {
         return outlined(Some("the syntax tree could not be read".to_owned()));
     };
-    Ok(Parts { pieces, imports, fallback: None })
+    if broken.is_empty() {
+        return Ok(Parts { pieces, imports, fallback: None });
+    }
+    // Where the grammar failed, a definition that the tree doesn't have, or not to its end, is cut by its first line.
+    let lost = outline(text, language, options, |at, found| {
+        broken.iter().any(|range| found.start < range.end && range.start < found.end)
+            && found.is_definition()
+            && !is_known(text, &pieces, at, found)
+    });
+    Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
+}
+
+/// Tell whether one of `pieces` defines what `found` does, whose first line begins at `at`, and reaches as far.
+fn is_known(text: &str, pieces: &[Piece], at: usize, found: &Piece) -> bool {
+    pieces.iter().any(|piece| {
+        let is_there =
+            piece.start <= at && at < piece.end && found.definitions.iter().all(|name| piece.definitions.contains(name));
+        let is_type = matches!(found.kind, ChunkKind::Class | ChunkKind::ClassHeader);
+        is_there && piece.is_definition() && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
+    })
+}
+
+/// Return the definitions that `is_wanted` chooses, by where their first lines begin.
+fn outline(text: &str, language: Language, options: &CutOptions, is_wanted: impl Fn(usize, &Piece) -> bool) -> Vec<Piece> {
+    let found = outline::pieces(text, language, options);
+    found.into_iter().filter(|(at, piece)| is_wanted(*at, piece)).map(|(_, piece)| piece).collect()
 }
 
 /// Return the pieces of code of other languages in a file, and add what it imports to `outer`.

@@ -1,0 +1,327 @@
+//! Definitions by their first lines: how a file is cut where no syntax tree says what it holds.
+//!
+//! A line that begins as a definition does in its language opens one, and the indentation says where it ends. That is enough for
+//! languages without a grammar, and for code that a grammar couldn't read.
+
+use super::CutOptions;
+use super::marks::{self, Marks};
+use super::names::{Name, one_line};
+use super::piece::{Joins, Piece, is_closing};
+use super::split::is_shorter;
+use crate::base::language::Language;
+use crate::base::types::ChunkKind;
+use crate::index::parse::grammar;
+
+/// Words that go on with the definition above them, however far they are indented.
+const CONTINUING: &[&str] =
+    &["else", "elsif", "elif", "rescue", "ensure", "catch", "except", "finally", "begin", "then", "do", "where", "is", "as"];
+/// Words that begin a statement and no function.
+const STATEMENTS: &[&str] = &[
+    "if",
+    "else",
+    "for",
+    "foreach",
+    "while",
+    "switch",
+    "return",
+    "catch",
+    "new",
+    "throw",
+    "do",
+    "case",
+    "sizeof",
+    "assert",
+    "yield",
+    "await",
+    "using",
+    "in",
+    "delete",
+    "typedef",
+    "lock",
+    "with",
+    "try",
+    "synchronized",
+    "super",
+    "defer",
+    "guard",
+    "when",
+    "goto",
+];
+/// Longest list of parameters that is read.
+const LONGEST_HEAD: usize = 2_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Function,
+    /// Anything with definitions in it.
+    Type,
+    /// A constant, a target: what has a name and no members.
+    Other,
+}
+
+/// A definition's first line.
+struct Mark {
+    line: usize,
+    kind: Kind,
+    name: Name,
+    /// Whether no word stands before its name: only in a type is that a definition.
+    bare: bool,
+}
+
+/// A definition, by its lines: its comment's first, its own first, and one past its last.
+#[derive(Debug)]
+struct Item {
+    top: usize,
+    line: usize,
+    end: usize,
+    kind: Kind,
+    name: Name,
+    inside: Vec<Item>,
+}
+
+/// A line of the text: where it begins, how far it is indented, and the rest.
+struct Line<'a> {
+    start: usize,
+    indent: usize,
+    says: &'a str,
+}
+
+/// Return the definitions of `text` as pieces in its order, each with the byte where its first line begins, which its comment may
+/// stand before. Empty for a language without marks.
+pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<(usize, Piece)> {
+    let Some(marks) = marks::of(language) else { return Vec::new() };
+    let hash_comments = !matches!(language, Language::C | Language::CPP | Language::CSHARP | Language::OBJECTIVE_C);
+    let flat = grammar(language).is_none();
+    let outline = Outline { text, lines: lines(text), options, hash_comments, heads: marks.heads, flat };
+    let mut pieces = Vec::new();
+    for item in outline.items(&marks) {
+        outline.emit(&item, "", false, &mut pieces);
+    }
+    pieces
+}
+
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut at = 0;
+    let mut lines = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let says = line.trim();
+        let indent = line.chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum();
+        lines.push(Line { start: at, indent, says });
+        at += line.len();
+    }
+    lines
+}
+
+struct Outline<'a> {
+    text: &'a str,
+    lines: Vec<Line<'a>>,
+    options: &'a CutOptions,
+    /// Whether `#` begins a comment rather than an instruction of a preprocessor.
+    hash_comments: bool,
+    /// See [`Marks::heads`].
+    heads: bool,
+    /// Whether what stands in a definition may be no deeper than it, as in assembly: no language with a grammar is written so.
+    flat: bool,
+}
+
+impl Outline<'_> {
+    /// Return the outermost definitions with those in them. What stands in a function is part of it.
+    fn items(&self, marks: &Marks) -> Vec<Item> {
+        let found = self.found(marks);
+        let mut open: Vec<Item> = Vec::new();
+        let mut outermost = Vec::new();
+        for (at, Mark { line, kind, name, bare }) in found.iter().enumerate() {
+            close(&mut open, *line, &mut outermost);
+            if open.last().map_or(*bare, |around| around.kind != Kind::Type) {
+                continue;
+            }
+            let indent = self.lines[*line].indent;
+            let next = found[at + 1..].iter().find(|other| self.lines[other.line].indent <= indent);
+            let next = next.map_or(self.lines.len(), |other| self.top(other.line)).max(line + 1);
+            let top = self.top(*line).max(open.last().map_or(0, |around| around.line + 1));
+            let end = self.end(*line, *kind, next);
+            open.push(Item { top, line: *line, end, kind: *kind, name: name.clone(), inside: Vec::new() });
+        }
+        close(&mut open, usize::MAX, &mut outermost);
+        outermost
+    }
+
+    /// Return the lines that begin a definition.
+    fn found(&self, marks: &Marks) -> Vec<Mark> {
+        const GROUPS: &[(&str, Kind)] = &[
+            ("f", Kind::Function),
+            ("f2", Kind::Function),
+            ("t", Kind::Type),
+            ("t2", Kind::Type),
+            ("o", Kind::Other),
+            ("o2", Kind::Other),
+        ];
+        let mut found = Vec::new();
+        for captures in marks.pattern.captures_iter(self.text) {
+            let named = |group| captures.name(group).map(|name| name.as_str());
+            let Some((written, kind)) = GROUPS.iter().find_map(|(group, kind)| Some((named(group)?, *kind))) else { continue };
+            let Some(mut name) = Name::parse(written).or_else(|| plain_name(written)) else { continue };
+            if let Some(owner) = named("owner") {
+                owner.clone_into(&mut name.owner);
+            }
+            let at = captures.get(0).map_or(0, |whole| whole.start());
+            let line = self.lines.partition_point(|line| line.start <= at).saturating_sub(1);
+            if !STATEMENTS.contains(&name.own.as_str()) {
+                found.push(Mark { line, kind, name, bare: false });
+            }
+        }
+        if marks.heads {
+            found.extend((0..self.lines.len()).filter_map(|line| self.head(line)));
+            found.sort_by_key(|mark| mark.line);
+            found.dedup_by_key(|mark| mark.line);
+        }
+        found
+    }
+
+    /// Return the name of the function whose parameters begin in `line`: words, a list in brackets and then a block.
+    fn head(&self, line: usize) -> Option<Mark> {
+        let Line { start, says, .. } = self.lines[line];
+        let before = says.split('(').next().filter(|before| before.len() < says.len())?.trim_end();
+        let is_plain = |c: char| c.is_alphanumeric() || "_$:~<>*&,.?[] #".contains(c);
+        if !before.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~' || c == '#') || !before.chars().all(is_plain) {
+            return None;
+        }
+        let words: Vec<&str> = before.split_whitespace().collect();
+        if words.iter().any(|word| STATEMENTS.contains(word)) || (before.starts_with('#') && words.len() > 1) {
+            return None;
+        }
+        let text = &self.text[start..];
+        let text = &text[text.find('(')?..];
+        let mut depth = 0_usize;
+        let close = text.bytes().take(LONGEST_HEAD).position(|byte| {
+            depth = match byte {
+                b'(' => depth + 1,
+                b')' => depth - 1,
+                _ => depth,
+            };
+            depth == 0
+        })?;
+        let after = &text[close + 1..];
+        let stop = after.find(['{', ';', '=', '}', '"']).filter(|stop| *stop < LONGEST_HEAD)?;
+        let says_more = after[..stop].trim_end().ends_with(',');
+        (after[stop..].starts_with('{') || after[stop..].starts_with("=>")).then_some(())?;
+        if says_more || after[..stop].contains("\n\n") {
+            return None;
+        }
+        let name = Name::parse(words.last()?.trim_start_matches(['*', '&', '#']))?;
+        let bare = words.len() == 1 && name.owner.is_empty() && !self.is_return_type(line);
+        Some(Mark { line, kind: Kind::Function, name, bare })
+    }
+
+    /// Tell whether the line before `line` is the return type of the function that begins there.
+    fn is_return_type(&self, line: usize) -> bool {
+        line > 0 && {
+            let before = self.lines[line - 1].says;
+            !before.is_empty() && before.chars().all(|c| c.is_alphanumeric() || "_ *&:<>,".contains(c)) && !before.ends_with(':')
+        }
+    }
+
+    /// Return the first line of the comment, attributes and return type that stand right before `line`.
+    fn top(&self, line: usize) -> usize {
+        const LEADING: &[&str] = &["//", "/*", "*", "--", "@", "[", ";;", "%", "(*", "{-", "'''", "template"];
+        let indent = self.lines[line].indent;
+        let leads = |line: &Line<'_>| {
+            let is_hash = line.says.starts_with('#');
+            // The last line of a template's parameters.
+            let ends_list = self.heads && line.says.ends_with('>') && !is_hash;
+            line.indent.abs_diff(indent) <= 1
+                && (LEADING.iter().any(|mark| line.says.starts_with(mark)) || (self.hash_comments && is_hash) || ends_list)
+        };
+        let mut top = line;
+        let one_word = !self.lines[line].says.split('(').next().unwrap_or_default().contains(' ');
+        if self.heads && one_word && self.is_return_type(line) && self.lines[line - 1].indent == indent {
+            top -= 1;
+        }
+        while top > 0 && leads(&self.lines[top - 1]) {
+            top -= 1;
+        }
+        top
+    }
+
+    /// Return one past the last line of what begins in `line`; at most `next`.
+    fn end(&self, line: usize, kind: Kind, next: usize) -> usize {
+        let Line { indent, says, .. } = self.lines[line];
+        let mut rest = (line + 1..next).filter(|at| !self.lines[*at].says.is_empty());
+        let goes_on = |at: usize| {
+            let Line { indent: of, says, .. } = self.lines[at];
+            let word = says.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
+            let closes = says.starts_with(['}', ')', ']', '{', ':']) || is_closing(says);
+            let continues = closes || CONTINUING.contains(&word.as_str()) || word.starts_with("end");
+            of > indent || (of == indent && continues) || (says.starts_with('#') && !self.hash_comments)
+        };
+        if says.starts_with('#') && !self.hash_comments {
+            // A macro goes on while its lines end in a backslash.
+            return (line..next).find(|at| !self.lines[*at].says.ends_with('\\')).map_or(next, |at| at + 1);
+        }
+        let is_closed = says.contains('{') && says.matches('{').count() == says.matches('}').count();
+        match rest.clone().next() {
+            // Nothing below is indented: it goes on to the next definition, as a label of assembly does.
+            Some(below) if self.flat && kind != Kind::Other && !is_closed && !goes_on(below) && !says.ends_with([';', '}']) => {
+                next
+            }
+            Some(_) => rest.find(|at| !goes_on(*at) || is_closed).unwrap_or(next),
+            None => next,
+        }
+    }
+
+    /// Add the pieces of `item`, which stands in `chain`.
+    fn emit(&self, item: &Item, chain: &str, in_type: bool, pieces: &mut Vec<(usize, Piece)>) {
+        let end = self.lines.get(item.end).map_or(self.text.len(), |line| line.start);
+        let (start, at) = (self.lines[item.top].start, self.lines[item.line].start);
+        let owner = [chain, &item.name.owner].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+        let symbol = if owner.is_empty() { item.name.own.clone() } else { format!("{owner}.{}", item.name.own) };
+        let piece = |kind, end| Piece {
+            symbol: symbol.clone(),
+            container: owner.clone(),
+            signature: one_line(self.lines[item.line].says.trim_end_matches(['{', '=']).trim_end()),
+            definitions: vec![item.name.own.clone()],
+            joins: Joins::Never,
+            ..Piece::new(start, end, kind)
+        };
+        let is_whole = item.end - item.top < self.options.class_lines as usize
+            && is_shorter(&self.text[start..end], self.options.max_chars + 1);
+        match item.kind {
+            Kind::Function if in_type || !owner.is_empty() => pieces.push((at, piece(ChunkKind::Method, end))),
+            Kind::Function => pieces.push((at, piece(ChunkKind::Function, end))),
+            Kind::Other => {
+                let joins = if item.end > item.line + 1 { Joins::Never } else { Joins::Small };
+                pieces.push((at, Piece { joins, ..piece(ChunkKind::Declaration, end) }));
+            }
+            Kind::Type if is_whole || item.inside.is_empty() => {
+                let mut whole = piece(ChunkKind::Class, end);
+                whole.definitions.extend(item.inside.iter().map(|inner| inner.name.own.clone()));
+                pieces.push((at, whole));
+            }
+            Kind::Type => {
+                let first = item.inside.first().map_or(end, |inner| self.lines[inner.top].start);
+                let head = piece(ChunkKind::ClassHeader, first);
+                let head = Piece {
+                    symbol: format!("{symbol} (header)"),
+                    container: symbol.clone(),
+                    joins: Joins::Header(start),
+                    ..head
+                };
+                pieces.push((at, head));
+                item.inside.iter().for_each(|inner| self.emit(inner, &symbol, true, pieces));
+            }
+        }
+    }
+}
+
+/// Put each definition that ends before `line` into the one around it.
+fn close(open: &mut Vec<Item>, line: usize, outermost: &mut Vec<Item>) {
+    while let Some(item) = open.pop_if(|item| item.end <= line) {
+        open.last_mut().map_or(&mut *outermost, |around| &mut around.inside).push(item);
+    }
+}
+
+/// Return a name that isn't one of a programming language (`%.o`, `build-all`).
+fn plain_name(written: &str) -> Option<Name> {
+    let own = written.trim();
+    (!own.is_empty() && own.len() <= 80).then(|| Name { own: own.to_owned(), owner: String::new() })
+}
