@@ -149,11 +149,25 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
                 return;
             }
         }
+        // Kotlin's properties and aliases have no field for their names.
+        let is_bare = node.kind() == "variable_declaration" && node.child_by_field_name("type").is_none();
+        let mut cursor = node.walk();
+        let mut identifiers = node.named_children(&mut cursor).filter(|child| child.kind() == "identifier");
+        if (is_bare || node.kind() == "type_alias")
+            && let Some(name) = identifiers.next().and_then(|name| Name::parse(&text[name.byte_range()]))
+            && !found.contains(&name.own)
+        {
+            found.push(name.own);
+        }
     };
     look(node);
     let mut cursor = node.walk();
     for child in node.named_children(&mut cursor).take(64) {
         look(child);
+        if child.kind() == "var_spec_list" {
+            let mut cursor = child.walk();
+            child.named_children(&mut cursor).take(64).for_each(&mut look);
+        }
     }
     found
 }

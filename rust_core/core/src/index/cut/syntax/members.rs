@@ -36,6 +36,8 @@ impl<'tree> Walk<'_, 'tree> {
                 && !found.contains(&name.own)
             {
                 found.push(name.own);
+            } else if body.kind().contains("enum") {
+                found.extend(names::bound(inner, self.text));
             } else if self.compiled.role(inner) == Role::Call && self.call_role(inner) == Some(Role::Function) {
                 found.extend(names::of_call(inner, self.text));
             }
