@@ -110,7 +110,7 @@ class Settings:
     )
     chunking: Literal["syntax", "lines"] = _setting(
         "syntax",
-        'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts other files '
+        'How files are cut into chunks: `"syntax"` follows functions, classes and headings, and cuts a file that shows none '
         'every 60 lines, of which 5 are shared; `"lines"` cuts every file by its lines.',
         workspace="any",
     )

@@ -127,7 +127,7 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     }
     // What stands outside the blocks of such a file is a page.
     let language = if embedded::is_made_of_blocks(language) { Language::HTML } else { language };
-    let outlined = |fallback| Ok(Parts { pieces: outline(text, language, options, |_, _| true), fallback, ..Parts::default() });
+    let outlined = |fallback| Ok(Parts { pieces: outline_and_rest(text, language, options), fallback, ..Parts::default() });
     if depth::is_too_deep(language, text) {
         return outlined(Some("it is nested too deep to parse".to_owned()));
     }
@@ -140,7 +140,9 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     // A grammar that is at odds with its own tables must not take the whole index run down with it.
     let walked = catch_unwind(AssertUnwindSafe(|| {
         let (pieces, imports) = syntax::pieces(&tree, text, language, options);
-        (pieces, imports, syntax::broken(&tree))
+        // A grammar without a table only guesses what defines something.
+        let is_guess = languages::rules(language).is_none();
+        (pieces, imports, if is_guess { std::iter::once(0..text.len()).collect() } else { syntax::broken(&tree) })
     }));
     drop(tree);
     let Ok((pieces, imports, broken)) = walked else {
@@ -172,6 +174,28 @@ fn is_known(text: &str, pieces: &[Piece], at: usize, found: &Piece) -> bool {
 fn outline(text: &str, language: Language, options: &CutOptions, is_wanted: impl Fn(usize, &Piece) -> bool) -> Vec<Piece> {
     let found = outline::pieces(text, language, options);
     found.into_iter().filter(|(at, piece)| is_wanted(*at, piece)).map(|(_, piece)| piece).collect()
+}
+
+/// Return the definitions of a text, and windows of lines for what is long between them. Empty where nothing is defined.
+fn outline_and_rest(text: &str, language: Language, options: &CutOptions) -> Vec<Piece> {
+    let mut pieces = outline(text, language, options, |_, _| true);
+    if pieces.is_empty() {
+        return pieces;
+    }
+    let places: Vec<(usize, usize)> = pieces.iter().map(|piece| (piece.start, piece.end)).collect();
+    let mut at = 0;
+    for (start, end) in places.into_iter().chain([(text.len(), text.len())]) {
+        if text[at..start].matches('\n').count() > options.line_chunk.lines as usize {
+            let rest = windows::pieces(&text[at..start], LineChunk { overlap: 0, ..options.line_chunk }, options);
+            pieces.extend(rest.into_iter().map(|mut piece| {
+                piece.shift(at);
+                piece
+            }));
+        }
+        at = end;
+    }
+    pieces.sort_by_key(|piece| (piece.start, piece.end));
+    pieces
 }
 
 /// Return the pieces of code of other languages in a file, and add what it imports to `outer`.
@@ -206,7 +230,9 @@ fn inner_parts(
         if let Some(first) = inner.pieces.first_mut() {
             first.start = first.start.min(region.outer.start);
         }
-        if let Some(last) = inner.pieces.last_mut() {
+        if let Some(last) = inner.pieces.last_mut()
+            && !piece::is_closing(&text[last.end.min(region.outer.end)..region.outer.end])
+        {
             last.end = last.end.max(region.outer.end);
         }
         pieces.append(&mut inner.pieces);

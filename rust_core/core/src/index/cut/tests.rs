@@ -77,6 +77,8 @@ fn files_without_a_grammar_are_cut_by_lines() {
     let spans = |file: CutFile| file.chunks.iter().map(|c| (c.span.start_line, c.span.end_line)).collect::<Vec<_>>();
     let perl = Language::from_name("perl").unwrap();
     assert_eq!(spans(chunks_of(perl, &text, &CutOptions::default())), [(1, 60), (56, 115), (111, 130)], "nothing is defined");
+    let defines = format!("{text}sub f {{\n    return 1;\n}}\n");
+    assert_eq!(spans(chunks_of(perl, &defines, &SMALL)), [(1, 60), (61, 120), (121, 130), (131, 133)]);
     let rows = "12,34\n".repeat(61);
     assert_eq!(spans(chunks_of(perl, &rows, &CutOptions::default())), [(1, 61)], "lines 56 to 61 are too few characters");
     let fifty = CutOptions { always_lines: Some(LineChunk { lines: 50, overlap: 5 }), ..CutOptions::default() };

@@ -36,8 +36,9 @@ impl<'tree> Walk<'_, 'tree> {
                 && !found.contains(&name.own)
             {
                 found.push(name.own);
-            } else if body.kind().contains("enum") {
-                found.extend(names::bound(inner, self.text));
+            } else if inner.kind() == "enumerator" {
+                // C's are names of the whole program.
+                found.extend(inner.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
             } else if self.compiled.role(inner) == Role::Call && self.call_role(inner) == Some(Role::Function) {
                 found.extend(names::of_call(inner, self.text));
             }
@@ -56,6 +57,11 @@ impl<'tree> Walk<'_, 'tree> {
                     match self.compiled.role(child) {
                         Role::FunctionValue => return Some((node, child)),
                         Role::TypeValue if self.holds_functions(child) => return Some((node, child)),
+                        Role::Plain if child.kind() == "call_expression" => {
+                            if let Some(object) = self.argument(child) {
+                                return Some((node, object));
+                            }
+                        }
                         // Only the value side is searched, and never through calls or blocks.
                         Role::Plain | Role::Binding if !child.kind().contains("call") && !child.kind().contains("block") => {
                             below.push(child);
@@ -67,6 +73,16 @@ impl<'tree> Walk<'_, 'tree> {
             level = below;
         }
         None
+    }
+
+    /// Return the object with functions that a call is given (`defineComponent({…})`): what it makes has them.
+    pub(super) fn argument(&self, call: Node<'tree>) -> Option<Node<'tree>> {
+        let arguments = call.child_by_field_name("arguments").filter(|_| call.kind() == "call_expression")?;
+        let mut cursor = arguments.walk();
+        arguments
+            .named_children(&mut cursor)
+            .take(8)
+            .find(|argument| self.compiled.role(*argument) == Role::TypeValue && self.holds_functions(*argument))
     }
 
     /// Tell whether an object literal or table counts as a type: when it has functions. A list of options doesn't.

@@ -249,10 +249,11 @@ impl<'tree> Walk<'_, 'tree> {
                 Role::FunctionValue => {
                     return self.named_function(step, inner, &Name { own: "default".into(), owner: String::new() });
                 }
-                Role::TypeValue if self.body_of(inner).is_some() => {
-                    let name = names::of(inner, self.text, self.compiled)
-                        .unwrap_or(Name { own: "default".into(), owner: String::new() });
-                    return self.named_type(step, inner, inner, self.body_of(inner), &name);
+                Role::TypeValue if self.body_of(inner).is_some() => return self.default_type(step, inner),
+                Role::Plain => {
+                    if let Some(object) = self.argument(inner) {
+                        return self.default_type(step, object);
+                    }
                 }
                 _ => {}
             }
@@ -263,6 +264,13 @@ impl<'tree> Walk<'_, 'tree> {
         }
         // Python's `expression_statement` wraps assignments and plain calls alike.
         self.plain(step);
+    }
+
+    /// A type literal that is exported: it has the name that it gives itself, or is the module's default.
+    fn default_type(&mut self, step: Step<'tree>, inner: Node<'tree>) {
+        let default = Name { own: "default".into(), owner: String::new() };
+        let name = names::of(inner, self.text, self.compiled).unwrap_or(default);
+        self.named_type(step, inner, inner, self.body_of(inner), &name);
     }
 
     /// `const f = () => …`, `Foo = class {…}`, `M.f = function …`: a function or type with the name that it is bound to.
