@@ -107,6 +107,9 @@ pub fn regions(path: &str, language: Language, text: &str) -> Vec<Region> {
 fn tags(text: &str, tag: &str, usual: Language, regions: &mut Vec<Region>) {
     let lower = text.to_ascii_lowercase();
     let closing = format!("</{tag}");
+    if !lower.contains(&closing) {
+        return;
+    }
     let mut at = 0;
     while let Some(next) = lower[at..].find('<') {
         at += next;
@@ -221,7 +224,7 @@ fn fences(text: &str, regions: &mut Vec<Region>) {
             }
             Some((opening, from, language)) if after.is_empty() && fence.starts_with(opening) => {
                 if let Some(language) = language.filter(|_| start > from.end) {
-                    regions.push(Region::of(language, from.start..at, from.end..start));
+                    regions.push(Region::of(language, from.start..start + line.trim_end().len(), from.end..start));
                 }
                 open = None;
             }

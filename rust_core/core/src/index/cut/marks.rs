@@ -1,6 +1,7 @@
 //! How a definition's first line looks in each language. Data only; [`super::outline`] reads it.
 //!
-//! A pattern matches from the line's first word on. The group `f` names a function, `t` a type or another container, `o` anything else.
+//! A pattern matches from the line's first word on. The group `f` names a function, `t` a type or another
+//! container, `s` a namespace, `o` anything else.
 //! `NAME` stands for an identifier. Patterns ask for what follows a name where prose could begin alike.
 
 use std::sync::OnceLock;
@@ -34,17 +35,17 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["javascript", "typescript", "tsx"],
         true,
-        r"(?:export +)?(?:default +)?(?:declare +)?(?:async +)?function *\*? *(?<f>NAME) *[<(]|(?:export +)?(?:default +)?(?:declare +)?(?:abstract +)?(?:class|interface|enum|namespace) +(?<t>NAME)[^;=()]*\{|(?:export +)?(?:const|let|var) +(?<f2>NAME)(?: *:[^=]+)? *= *(?:async +)?(?:function\b|\([^)]*\)[^={;]*=>|NAME *=>)",
+        r"(?:export +)?(?:default +)?(?:declare +)?(?:async +)?function *\*? *(?<f>NAME) *[<(]|(?:export +)?(?:default +)?(?:declare +)?(?:abstract +)?(?:class|interface|enum) +(?<t>NAME)[^;=()]*\{|(?:export +|declare +)*namespace +(?<s>[\w.]+)[^;=()]*\{|(?:export +)?(?:const|let|var) +(?<f2>NAME)(?: *:[^=]+)? *= *(?:async +)?(?:function\b|\([^)]*\)[^={;]*=>|NAME *=>)",
     ),
     (
         &["java", "c-sharp", "groovy", "dart"],
         true,
-        r"(?:(?:public|protected|private|internal|static|final|abstract|sealed|partial|readonly|base) +)*(?:class|interface|enum|record|struct|@interface|namespace|mixin|extension) +(?<t>NAME(?:\.NAME)*)[^;=]*\{?$|def +(?<f>NAME) *\(",
+        r"(?:(?:public|protected|private|internal|static|final|abstract|sealed|partial|readonly|base) +)*(?:class|interface|enum|record|struct|@interface|mixin|extension) +(?<t>NAME)[^;=]*\{?$|namespace +(?<s>[\w.]+) *\{?$|def +(?<f>NAME) *\(",
     ),
     (
         &["c", "cpp", "glsl", "d"],
         true,
-        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?|namespace) +(?<t>NAME)[^;=()]*\{?$|# *define +(?<f>NAME)\(",
+        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?<t>NAME)[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
     ),
     (
         &["kotlin"],
@@ -65,7 +66,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["rust"],
         false,
-        r#"(?:pub(?:\([^)]*\))? +)?(?:(?:default|const|async|unsafe|extern(?: +"[^"]*")?) +)*fn +(?<f>NAME) *[<(]|(?:pub(?:\([^)]*\))? +)?(?:struct|enum|trait|union|mod) +(?<t>NAME)[^;=]*$|impl\b(?:<[^>]*>)? *(?:[\w:<>, ]+ for +)?(?<t2>NAME)[^;=]*\{|macro_rules! +(?<f2>NAME)"#,
+        r#"(?:pub(?:\([^)]*\))? +)?(?:(?:default|const|async|unsafe|extern(?: +"[^"]*")?) +)*fn +(?<f>NAME) *[<(]|(?:pub(?:\([^)]*\))? +)?(?:struct|enum|trait|union) +(?<t>NAME)[^;=]*$|(?:pub(?:\([^)]*\))? +)?mod +(?<s>NAME) *\{|impl\b(?:<[^>]*>)? *(?:[\w:<>, ]+ for +)?(?<t2>NAME)[^;=]*\{|macro_rules! +(?<f2>NAME)"#,
     ),
     (
         &["ruby", "crystal"],

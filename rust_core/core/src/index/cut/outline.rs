@@ -55,6 +55,8 @@ enum Kind {
     Function,
     /// Anything with definitions in it.
     Type,
+    /// A namespace: it lends its name to what stands in it.
+    Scope,
     /// A constant, a target: what has a name and no members.
     Other,
 }
@@ -132,14 +134,23 @@ impl Outline<'_> {
         let mut outermost = Vec::new();
         for (at, Mark { line, kind, name, bare }) in found.iter().enumerate() {
             close(&mut open, *line, &mut outermost);
-            if open.last().map_or(*bare, |around| around.kind != Kind::Type) {
+            let may_stand = match open.last().map(|around| around.kind) {
+                Some(Kind::Type) => true,
+                Some(Kind::Scope) | None => !bare,
+                Some(Kind::Function | Kind::Other) => false,
+            };
+            if !may_stand {
                 continue;
             }
             let indent = self.lines[*line].indent;
             let next = found[at + 1..].iter().find(|other| self.lines[other.line].indent <= indent);
             let next = next.map_or(self.lines.len(), |other| self.top(other.line)).max(line + 1);
             let top = self.top(*line).max(open.last().map_or(0, |around| around.line + 1));
-            let end = self.end(*line, *kind, next);
+            let mut end = self.end(*line, *kind, next);
+            // What is only compiled under a condition begins with it.
+            while end > line + 1 && (self.lines[end - 1].says.is_empty() || self.lines[end - 1].says.starts_with("#if")) {
+                end -= 1;
+            }
             open.push(Item { top, line: *line, end, kind: *kind, name: name.clone(), inside: Vec::new() });
         }
         close(&mut open, usize::MAX, &mut outermost);
@@ -153,6 +164,7 @@ impl Outline<'_> {
             ("f2", Kind::Function),
             ("t", Kind::Type),
             ("t2", Kind::Type),
+            ("s", Kind::Scope),
             ("o", Kind::Other),
             ("o2", Kind::Other),
         ];
@@ -292,6 +304,7 @@ impl Outline<'_> {
                 let joins = if item.end > item.line + 1 { Joins::Never } else { Joins::Small };
                 pieces.push((at, Piece { joins, ..piece(ChunkKind::Declaration, end) }));
             }
+            Kind::Scope => item.inside.iter().for_each(|inner| self.emit(inner, &symbol, false, pieces)),
             Kind::Type if is_whole || item.inside.is_empty() => {
                 let mut whole = piece(ChunkKind::Class, end);
                 whole.definitions.extend(item.inside.iter().map(|inner| inner.name.own.clone()));

@@ -164,8 +164,12 @@ fn push_gap(text: &str, start: usize, end: usize, filled: &mut Vec<Piece>) {
 }
 
 /// Lay the pieces `over` on those of `base`: a place that both cover is `over`'s, and the rest of a piece of `base` stays. Both are
-/// in the order of the text.
-pub fn overlay(text: &str, base: Vec<Piece>, over: Vec<Piece>) -> Vec<Piece> {
+/// in the order of the text, and what lies over takes whole lines.
+pub fn overlay(text: &str, base: Vec<Piece>, mut over: Vec<Piece>) -> Vec<Piece> {
+    for piece in &mut over {
+        piece.start = line_start(text, piece.start);
+        piece.end = line_end(text, trimmed_end(text, piece.start, piece.end));
+    }
     let mut pieces = Vec::with_capacity(base.len() + over.len());
     let mut first = 0;
     for piece in base {

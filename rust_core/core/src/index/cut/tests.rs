@@ -56,6 +56,12 @@ fn a_short_class_is_one_chunk_that_defines_its_members() {
 }
 
 #[test]
+fn members_of_an_enum_of_c_are_defined() {
+    let file = chunks_of(Language::C, "enum verdict {\n  VERDICT_PASS,\n  VERDICT_FAIL = 1 << 2\n};\n", &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["verdict", "VERDICT_PASS", "VERDICT_FAIL"]);
+}
+
+#[test]
 fn an_edit_changes_one_id_and_a_move_none() {
     let function = |name: &str, body: &str| {
         format!("def {name}(value):\n    # a comment that makes it long enough\n    return {body}\n\n\n")
