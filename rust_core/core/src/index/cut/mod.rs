@@ -140,22 +140,21 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     // A grammar that is at odds with its own tables must not take the whole index run down with it.
     let walked = catch_unwind(AssertUnwindSafe(|| {
         let (pieces, imports) = syntax::pieces(&tree, text, language, options);
-        // A grammar without a table only guesses what defines something.
-        let is_guess = languages::rules(language).is_none();
-        (pieces, imports, if is_guess { std::iter::once(0..text.len()).collect() } else { syntax::broken(&tree) })
+        (pieces, imports, syntax::broken(&tree))
     }));
     drop(tree);
     let Ok((pieces, imports, broken)) = walked else {
         return outlined(Some("the syntax tree could not be read".to_owned()));
     };
-    if broken.is_empty() {
+    // A grammar without a table only guesses what defines something.
+    let is_guess = languages::rules(language).is_none();
+    if broken.is_empty() && !is_guess {
         return Ok(Parts { pieces, imports, fallback: None });
     }
     // Where the grammar failed, a definition that the tree doesn't have, or not to its end, is cut by its first line.
     let lost = outline(text, language, options, |at, found| {
-        broken.iter().any(|range| found.start < range.end && range.start < found.end)
-            && found.is_definition()
-            && !is_known(text, &pieces, at, found)
+        let is_broken = broken.iter().any(|range| found.start < range.end && range.start < found.end);
+        (is_guess || (is_broken && found.is_definition())) && !is_known(text, &pieces, at, found)
     });
     Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
 }
@@ -166,7 +165,9 @@ fn is_known(text: &str, pieces: &[Piece], at: usize, found: &Piece) -> bool {
         let is_there =
             piece.start <= at && at < piece.end && found.definitions.iter().all(|name| piece.definitions.contains(name));
         let is_type = matches!(found.kind, ChunkKind::Class | ChunkKind::ClassHeader);
-        is_there && piece.is_definition() && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
+        is_there
+            && (piece.is_definition() || !found.is_definition())
+            && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
     })
 }
 
