@@ -100,7 +100,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["julia"],
         false,
-        r"(?:@\w+ +)?(?:function|macro) +(?<f>[\w.!]+) *[({]|(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
+        r"(?:@\w+ +)?(?:function|macro) +(?<f>[\w.!]+) *[({]|(?<f2>[\w.!]+)\([^)]*\) *= |(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
     ),
     (&["objective-c"], true, r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)"),
     (

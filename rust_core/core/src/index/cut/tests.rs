@@ -56,6 +56,13 @@ fn a_short_class_is_one_chunk_that_defines_its_members() {
 }
 
 #[test]
+fn a_short_component_defines_the_functions_in_its_options() {
+    let text = "export default defineComponent({\n  name: 'Basket',\n  methods: {\n    empty() { this.lines = [] },\n    total: () => 1,\n  },\n})\n";
+    let file = chunks_of(Language::TYPESCRIPT, text, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["default", "empty", "total"]);
+}
+
+#[test]
 fn members_of_an_enum_of_c_are_defined() {
     let file = chunks_of(Language::C, "enum verdict {\n  VERDICT_PASS,\n  VERDICT_FAIL = 1 << 2\n};\n", &CutOptions::default());
     assert_eq!(file.chunks[0].definitions, ["verdict", "VERDICT_PASS", "VERDICT_FAIL"]);

@@ -36,6 +36,11 @@ impl<'tree> Walk<'_, 'tree> {
                 && !found.contains(&name.own)
             {
                 found.push(name.own);
+            } else if let Some((target, value)) = self.bound_value(inner).filter(|_| self.compiled.role(inner) == Role::Binding) {
+                match self.body_of(value) {
+                    Some(body) if self.compiled.role(value) == Role::TypeValue => found.extend(self.member_names(body)),
+                    _ => found.extend(names::of(target, self.text, self.compiled).map(|name| name.own)),
+                }
             } else if inner.kind() == "enumerator" {
                 // C's are names of the whole program.
                 found.extend(inner.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
