@@ -283,6 +283,17 @@ async def test_a_search_gives_three_places_unless_asked_for_more(connect: Connec
 
 
 @ON_SHARED
+async def test_who_asks_gets_the_nearest_places_with_a_word_of_doubt(shared: Client) -> None:
+    found = await shared.call_tool(
+        "search_code", {"query": "trains of the user to Hamburg, Berlin, Munich, Vienna and Prague on Sunday afternoon"}
+    )
+    answer = found.structured_content or {}
+    assert any("Not sure that anything here answers this" in getattr(part, "text", "") for part in found.content)
+    assert 0 < len(answer["hits"]) <= 3
+    assert answer["confidence"] < 0.3
+
+
+@ON_SHARED
 async def test_kinds_and_containers_narrow_a_search(shared: Client) -> None:
     asked = "check a login, the total price of the items"
     functions = (await call(shared, "search_code", query=asked, kinds=["function"], limit=20))["hits"]

@@ -320,7 +320,7 @@ def answered(
         sub_queries=told.sub_queries,
         routes=others.routes if others else (),
         not_searched=others.not_searched if others else (),
-        confidence=found.confidence,
+        confidence=max([found.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.origin)]),
     )
     return answer, found
 

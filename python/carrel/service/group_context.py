@@ -135,6 +135,7 @@ def _packed(
     """Pack what was selected in the folders, each path with the name of its folder. Runs on a thread."""
     from carrel.pack.context import offered, pack, pack_offer, shows_lines
     from carrel.search.candidates import Stopwatch
+    from carrel.search.certainty import doubt
     from carrel.search.folders import named_drop, named_hit, named_offer
     from carrel.search.merge import summed
     from carrel.search.passages import joined
@@ -184,7 +185,8 @@ def _packed(
     watch.lap("pack")
     surest = max(selected.values(), key=lambda one: one.found.confidence)
     stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
-    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice)]
+    unsure = doubt(surest.found.confidence) if packed.items and request.trigger == "explicit" and hits == own else None
+    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice), unsure]
     return answered(packed, surest.found, stages, others, notices)
 
 

@@ -65,8 +65,8 @@ class Found:
 
     @property
     def confidence(self) -> float:
-        """Return how sure it is that the workspace holds anything relevant at all."""
-        return self.own.confidence
+        """Return how sure it is that anything answers: the workspace, or a hit of another source."""
+        return max([self.own.confidence, *(hit.score for hit in self.hits if hit.chunk.origin)])
 
     @property
     def answer(self) -> tuple[Hit, ...]:

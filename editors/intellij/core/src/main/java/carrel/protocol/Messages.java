@@ -70,10 +70,13 @@ public final class Messages {
             Integer chunksWithoutVectors,
             int maskedFiles,
             int maskedSecrets,
+            Map<String, Integer> leftOut,
+            Integer guessedEncodings,
             List<String> problems,
             String error) {
         public StatusResult {
             languages = languages == null ? Map.of() : languages;
+            leftOut = leftOut == null ? Map.of() : leftOut;
             skipped = skipped == null ? List.of() : skipped;
             failed = failed == null ? List.of() : failed;
             problems = problems == null ? List.of() : problems;
@@ -83,7 +86,7 @@ public final class Messages {
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
                     lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
-                    refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, problems, error);
+                    refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, leftOut, guessedEncodings, problems, error);
         }
     }
 
