@@ -19,15 +19,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def test_index_reports_progress_in_files(opened: Start, project: Path) -> None:
     async with opened(project) as client:
         report = await client.request("carrel/index", {"workDoneToken": "bar"})
-        assert (report["added"], report["changed"], report["removed"], report["failed"]) == (4, 0, 0, 0)
+        assert (report["added"], report["changed"], report["removed"], report["failed"]) == (5, 0, 0, 0)
         values = [params["value"] for method, params in client.notifications if method == "$/progress"]
         assert [values[0]["kind"], values[-1]["kind"]] == ["begin", "end"]
-        assert values[-2]["message"] == "4/4 files"
+        assert values[-2]["message"] == "5/5 files"
         again = await client.request("carrel/index", {})
-        assert (again["added"], again["changed"], again["unchanged"]) == (0, 0, 4)
+        assert (again["added"], again["changed"], again["unchanged"]) == (0, 0, 5)
         status = await client.request("carrel/status", {})
-        assert (status["state"], status["files"], status["role"], status["pending"]) == ("ready", 4, "writer", 0)
-        assert status["languages"] == {"python": 3, "markdown": 1}
+        assert (status["state"], status["files"], status["role"], status["pending"]) == ("ready", 5, "writer", 0)
+        assert status["languages"] == {"python": 3, "markdown": 1, "other": 1}
         assert status["bytes"] > 0
         assert status["lastIndexed"].endswith("Z")
 
@@ -36,7 +36,7 @@ async def test_force_reads_everything_again(opened: Start, project: Path) -> Non
     async with opened(project) as client:
         await client.request("carrel/index", {})
         report = await client.request("carrel/index", {"force": True})
-        assert report["added"] + report["changed"] == 4
+        assert report["added"] + report["changed"] == 5
         assert report["chunks"] > 0
 
 
@@ -344,7 +344,7 @@ async def test_clear_deletes_the_index(opened: Start, project: Path) -> None:
         assert (await client.request("carrel/clear", {}))["freedBytes"] > 0
         status = await client.request("carrel/status", {})
         assert (status["files"], status["state"]) == (0, "empty")
-        assert (await client.request("carrel/index", {}))["added"] == 4
+        assert (await client.request("carrel/index", {}))["added"] == 5
 
 
 async def test_a_cancelled_search_is_answered_once(opened: Start, project: Path) -> None:

@@ -38,7 +38,7 @@ async def test_one_writes_the_other_follows_and_takes_over(
         first.open(new, new.read_text())
         first.save(new)
         await eventually(second, "lynx_watch", ["src/lynx.py"])
-        assert (await second.request("carrel/index", {}))["unchanged"] == 5
+        assert (await second.request("carrel/index", {}))["unchanged"] == 6
 
         first.process.send_signal(signal.SIGKILL)
         await first.kill()
@@ -108,7 +108,7 @@ async def test_a_folder_that_disappears_keeps_its_index(start: Start, project: P
         pack = await client.request("carrel/context", {"query": "authenticate user"})
         assert pack["text"] == ""
         (tmp_path / "elsewhere").rename(project)
-        assert (await client.request("carrel/index", {}))["unchanged"] == 4
+        assert (await client.request("carrel/index", {}))["unchanged"] == 5
 
         async def ready() -> bool:
             state = (await client.request("carrel/status", {}))["state"]

@@ -40,7 +40,6 @@ def test_who_asks_gets_the_nearest_places_where_nothing_is_sure() -> None:
     assert found.confidence < UNSURE
     assert found.answer[0].chunk.path == "shop/retry_schedule.py"
     assert len(found.answer) <= GUESSES < len(found.hits)
-    assert all(hit.signals.matched for hit in found.answer)
 
 
 @pytest.mark.parametrize("word", ["order", "tax", "help"])

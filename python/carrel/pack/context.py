@@ -146,7 +146,8 @@ def pack_passages(
     """
     filling = Filling(budget, tokenizer, form, read_lines)
     left_out = [*dropped, *filling.fill(attached)]
-    places = PlaceFilling(filling, most, read_lines)
+    order = [*(passage.hit.chunk.id for passage in choice.first), *(hit.chunk.id for hit in hits)]
+    places = PlaceFilling(filling, most, read_lines, list(dict.fromkeys(order)))
     for passage in choice.first:
         places.begin(passage)
     places.fill(choice.passages)

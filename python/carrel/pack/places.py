@@ -72,10 +72,12 @@ class Place:
 class PlaceFilling:
     """The places of a pack that is being filled; at most `most` beside what it holds already.
 
-    `read_lines` gives lines between and around places; without it only chunks that touch are one place.
+    Places stand as their chunks do in `order`; of others, the more relevant comes first. `read_lines` gives lines between and
+    around places; without it only chunks that touch are one place.
     """
 
-    def __init__(self, filling: Filling, most: int, read_lines: LineReader | None) -> None:
+    def __init__(self, filling: Filling, most: int, read_lines: LineReader | None, order: Sequence[str] = ()) -> None:
+        self._numbers = {chunk: number for number, chunk in enumerate(order)}
         self.refused: dict[str, str] = {}  # chunk id -> why nothing of it is shown; empty where there is no room for more places
         self._filling = filling
         self._most = most
@@ -148,7 +150,7 @@ class PlaceFilling:
 
     def grow(self, last_line: Callable[[str], int]) -> None:
         """Spend what is left on more lines around the places, the best first. `last_line` gives the number of a file's."""
-        for place in sorted(self._places, key=lambda place: -place.hit.score):
+        for place in sorted(self._places, key=lambda place: self._order(place.hit)):
             end = last_line(place.hit.chunk.path)
             for _ in range(0, MORE_LINES, STEP):
                 if place not in self._places:  # it has become part of another
@@ -162,7 +164,7 @@ class PlaceFilling:
         """Hand the places over to the pack, all in the order of their scores."""
         filling = self._filling
         filling.pieces += [Piece(place.item(), place.cost) for place in self._places]
-        filling.pieces.sort(key=_order)
+        filling.pieces.sort(key=lambda piece: self._order(piece.item.hit))
 
     def _unshown(self, hit: Hit) -> Place:
         """Return a chunk as a place of which nothing is shown yet."""
@@ -246,13 +248,18 @@ class PlaceFilling:
             if not self._filling.spend(extra):
                 continue
             taken = self._taken.get(first.hit.chunk.path, set())
-            better = max((first, second), key=lambda side: side.hit.score)
-            first.hit, first.rows, first.parts, first.is_chunk = better.hit, rows, [*first.parts, *second.parts], False
+            better = min((first, second), key=lambda side: self._order(side.hit))
+            best = max(first.hit.score, second.hit.score)
+            first.hit, first.rows, first.is_chunk = replace(better.hit, score=best), rows, False
+            first.parts = [*first.parts, *second.parts]
             first.lines |= second.lines | {number for number in hidden if number not in taken}
             first.cost += second.cost + extra
             self._places.remove(second)
             self._of_chunk = {chunk: first if held is second else held for chunk, held in self._of_chunk.items()}
             place = first
+
+    def _order(self, hit: Hit) -> tuple[bool, float, float]:
+        return (False, 0.0, 0.0) if hit.attached else (True, self._numbers.get(hit.chunk.id, math.inf), -hit.score)
 
     def _extend(self, place: Place, first: int, last: int) -> bool:
         """Show lines right before or after a place, up to what is shown elsewhere, if they fit."""
@@ -282,11 +289,6 @@ class PlaceFilling:
         place.is_chunk = False
         place.lines.update(range(first, first + len(rows)))
         return True
-
-
-def _order(piece: Piece) -> float:
-    hit = piece.item.hit
-    return -math.inf if hit.attached else -hit.score
 
 
 def _width(row: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from carrel.model.native import Candidate
 from carrel.question.query_words import ParsedQuery
@@ -22,6 +23,9 @@ FLOOR_OF_FIT = 0.15
 
 CONFIDENCE = (-0.44, 1.4, 2.73, 2.69)
 """Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine."""
+BY_MEANING = (-5.0, 7.0)
+"""Bias and weight of the best cosine alone: a question may share no word with the code that answers it. Set so that it changes
+none of the figures of those that do."""
 BEST = 3
 """Candidates that count: which of close ones comes first is no matter of certainty."""
 FLOOR = 0.12
@@ -57,7 +61,9 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
     """Return how sure it is that the best of these candidates answer a question; greetings and thanks ask for nothing."""
     if not ordered or (is_small_talk(question.text) and ordered[0].defines < 1):
         return 0.0
-    return _share(sum(weight * value for weight, value in zip(CONFIDENCE, features(ordered, question, floor), strict=True)))
+    values = features(ordered, question, floor)
+    bias, of_meaning = BY_MEANING
+    return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[-1]))
 
 
 def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float]:

@@ -92,7 +92,8 @@ class Retrieval:
         if is_sure(self.confidence):
             return self.hits
         asks = self.confidence > 0 or len(self.context.question.text.split()) == 1
-        return tuple(hit for hit in self.hits[:GUESSES] if asks and (hit.signals.matched or hit.signals.rerank))
+        enough = is_enough(self.confidence)
+        return tuple(hit for hit in self.hits[:GUESSES] if asks and (enough or hit.signals.matched or hit.signals.rerank))
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:

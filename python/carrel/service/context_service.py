@@ -233,8 +233,8 @@ class Packing:
 
         found = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
-        own = found.answer if self._request.trigger == "explicit" else found.wanted
-        own = own or tuple(hit for hit in found.hits if hit.chunk.path in ranking.query.pinned)
+        kept = {hit.chunk.id for hit in (found.answer if self._request.trigger == "explicit" else found.wanted)}
+        own = tuple(hit for hit in found.hits if hit.chunk.id in kept or hit.chunk.path in ranking.query.pinned)
         attached, not_given = self._attached(ranking.view, token)
         return Selected(
             ranking,
