@@ -215,7 +215,7 @@ def test_the_judge_orders_the_candidates_and_its_score_is_told() -> None:
     assert len(answer.hits) == 2
     assert len(judge.judged[0]) > 2
     assert [hit.signals.rerank for hit in answer.hits] == [0.8, 0.1]
-    assert [hit.score for hit in answer.hits] == pytest.approx([0.8, 0.1], abs=0.1), "the search is unsure: the judge decides"
+    assert [hit.score for hit in answer.hits] == pytest.approx([0.8, 0.1], abs=0.2), "the search is unsure: the judge decides"
     assert "reranker" in dict(answer.hits[0].signals.boosts)
     assert (answer.diagnostics.reranker, answer.diagnostics.problem) == ("judge-1", None)
     assert answer.given == tuple(r.doc for r in answer.ranked[:2])
@@ -224,7 +224,7 @@ def test_the_judge_orders_the_candidates_and_its_score_is_told() -> None:
 def test_relevance_is_on_the_judges_own_scale_and_cuts_by_it() -> None:
     judge = Judge("Onboarding", floor=0.1, sure=0.8)
     scores = [hit.score for hit in reranked("server page of an account", judge, limit=2).hits]
-    assert scores == pytest.approx([1.0, 0.0], abs=0.1)
+    assert scores == pytest.approx([1.0, 0.0], abs=0.2)
     kept = reranked("server page of an account", judge, filters=Filters(min_score=0.5))
     assert paths(kept) == ["runbooks/onboarding.md"]
     assert len(judge.judged[-1]) > 2, "what the search thinks little of is judged as well"

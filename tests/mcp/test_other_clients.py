@@ -51,7 +51,8 @@ def test_the_typescript_sdk_drives_every_tool_and_resource(server: dict[str, Any
     assert results["search_knowledge_base"]["content"][0]["text"].startswith("File: README.md:1-3\nContent:\n# Shop")
     assert results["similar_code"]["structuredContent"]["hits"][0]["path"] == "src/baskets.py"
     assert told["files"] == {
-        name: (project / name).read_text() for name in ("README.md", "src/auth.py", "src/baskets.py", "src/orders.py")
+        name: (project / name).read_text()
+        for name in (".gitignore", "README.md", "src/auth.py", "src/baskets.py", "src/orders.py")
     }
     assert told["templates"] == 2
     assert [case for case, refused in zip(HOSTILE, told["refusedCalls"], strict=True) if not refused] == []

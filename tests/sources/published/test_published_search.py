@@ -66,7 +66,7 @@ async def test_what_the_index_of_a_checkout_holds_wins_and_is_told(shop: Path, r
     own = index.store.snapshot()
     one = source(repository, shop)
     assert files(await found(one, own=own)) == {"src/keys.py"}, "its own index doesn't hold this one"
-    assert "its own contents of 3 files answer (README.md, src/auth.py, src/orders.py)" in str(one.notice)
+    assert "its own contents of 4 files answer (.gitignore, README.md, src/auth.py, …)" in str(one.notice)
     (shop / "src/auth.py").unlink()
     assert files(await found(one, own=own)) == {"src/keys.py", "src/auth.py"}
     assert len(await found(one)) > 2, "without an index nothing here can answer"
@@ -193,6 +193,7 @@ async def test_hostile_payloads_break_nothing(shop: Path, repository: QdrantRepo
         assert (await client.put(url, json={"points": points})).is_success
     hits = await one_more(repository)
     assert {hit.chunk.path.partition(" ")[2] for hit in hits} <= {
+        ".gitignore",
         "src/auth.py",
         "src/orders.py",
         "src/keys.py",
