@@ -63,14 +63,14 @@ def merged(rankings: Sequence[Ranking]) -> Ranking:
 
 
 def merge_by_score(lists: Sequence[Sequence[Hit]], most: int, *, first: Callable[[Hit], bool] = lambda _: False) -> list[Hit]:
-    """Merge lists of hits by relevance, at most so many; the order of each list stays.
+    """Merge lists of hits by relevance, at most so many; the order of each list stays: its best draws what is before.
 
     Of equals those that are `first` come first, then those of the earlier list.
     """
     queues = [deque(hits) for hits in lists]
     order: list[Hit] = []
     while len(order) < most and any(queues):
-        best = max((queue for queue in queues if queue), key=lambda queue: (queue[0].score, first(queue[0])))
+        best = max((queue for queue in queues if queue), key=lambda queue: (max(hit.score for hit in queue), first(queue[0])))
         order.append(best.popleft())
     return order
 

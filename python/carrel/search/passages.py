@@ -97,7 +97,7 @@ def joined(offers: Sequence[Offer], hits: Sequence[Hit]) -> Offer:
         return replace(_in_order(hits, rarity), related=related)
     top = _best(best_first[0]) or 1.0
     sure = (*hits[:1], *(hit for one in offers for hit in one.sure[1:]))
-    ids = {hit.chunk.id for hit in sure}
+    ids = {hit.chunk.id for hit in (*sure, *hits)}
     scaled = ((hit, share * _best(one) / top) for one in best_first for hit, share in one.chunks)
     chunks = tuple((hit, share) for hit, share in scaled if share >= LEAST_SHARE or hit.chunk.id in ids)
     return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related)

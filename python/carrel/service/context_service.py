@@ -282,7 +282,9 @@ class Packing:
                 read_lines=selected.lines,
             )
         watch.lap("pack")
-        unsure = doubt(selected.found.confidence) if packed.items and request.trigger == "explicit" and hits == own else None
+        named = ranking.query.pinned
+        sought = any(not item.hit.attached and item.hit.chunk.path not in named for item in packed.items)
+        unsure = doubt(selected.found.confidence) if sought and request.trigger == "explicit" and hits == own else None
         notices = [selected.notice, unsure]
         return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, notices)
 

@@ -26,9 +26,10 @@ describe('@carrel', () => {
     assert.match(text, /<code_context file="src\/auth\.py" lines="1-4" symbol="authenticate_user">\ndef authenticate_user/);
     assert.doesNotMatch(text, /hunter2|wombat/);
     const context = text.slice(0, text.length - QUESTION.length - 2);
-    assert(Array.from(context).length <= 4_000, `${context.length} characters`);
     const { shown } = receipts;
     assert.equal(shown?.question.text, QUESTION);
+    const { tokens, budgetTokens = 1_000 } = shown.pack;
+    assert(tokens <= budgetTokens, `${tokens} of ${budgetTokens} tokens`);
     assert.equal(shown.pack.text, context, 'the receipt shows what was sent');
   });
 

@@ -26,6 +26,7 @@ mod windows;
 pub use piece::is_text_of;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
@@ -209,7 +210,11 @@ fn inner_parts(
     cancel: &CancelToken,
 ) -> Result<Vec<Piece>> {
     let mut pieces: Vec<Piece> = Vec::new();
+    let began = Instant::now();
     for region in embedded::regions(path, language, text) {
+        if began.elapsed() > TIME_LIMIT {
+            break; // what is left stays with the file around it
+        }
         // A document's code stays in its section, unless that would tear it.
         let is_whole = |piece: &Piece| piece.start <= region.outer.start && region.outer.end <= piece.end;
         if language == Language::MARKDOWN && outer.pieces.iter().any(is_whole) {

@@ -214,7 +214,7 @@ impl Outline<'_> {
             depth == 0
         })?;
         let after = &text[close + 1..];
-        let stop = after.find(['{', ';', '=', '}', '"']).filter(|stop| *stop < LONGEST_HEAD)?;
+        let stop = after.bytes().take(LONGEST_HEAD).position(|byte| b"{;=}\"".contains(&byte))?;
         let says_more = after[..stop].trim_end().ends_with(',');
         (after[stop..].starts_with('{') || after[stop..].starts_with("=>")).then_some(())?;
         if says_more || after[..stop].contains("\n\n") {

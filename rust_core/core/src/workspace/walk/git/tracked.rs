@@ -22,6 +22,13 @@ const HASH_BYTES: [usize; 2] = [20, 32];
 /// The flag of an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 const NAME_LENGTH: u16 = 0x0fff;
+/// A longer path is none that a system can hold, and no project has so many levels, or folders with such names.
+const LONGEST_PATH: usize = 4096;
+const MOST_LEVELS: usize = 64;
+const MOST_FOLDERS: usize = 20_000;
+/// Where an entry has its mode, and the mode's type of another repository's commit.
+const MODE_AT: usize = 24;
+const SUBMODULE: u32 = 0xe;
 /// Names that begin so, in small letters, are those of licences.
 const LICENCES: [&[u8]; 4] = [b"license", b"licence", b"copying", b"unlicense"];
 
@@ -87,14 +94,14 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, SkipReason> {
 
 /// Note the folders above a tracked path whose names don't tell whether they count.
 fn note(folders: &mut Folders, path: &[u8]) {
-    for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+    for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/').take(MOST_LEVELS) {
         let begin = path[..end].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         if may_hold_own_code(&path[begin..end]) {
             let mut below = path[end + 1..].split(|&byte| byte == b'/');
             let has_licence = below.by_ref().take(2).last().is_some_and(is_licence) && below.next().is_none();
             if let Some(known) = folders.get_mut(&path[..end]) {
                 known.has_licence |= has_licence;
-            } else {
+            } else if folders.len() < MOST_FOLDERS {
                 folders.insert(path[..end].to_vec(), TrackedFolder { has_licence });
             }
         }
@@ -124,17 +131,19 @@ fn walk(bytes: &[u8], hash: usize, mut each: impl FnMut(&[u8])) -> Option<String
         let flags = u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?);
         at += if version > 2 && flags & EXTENDED != 0 { 4 } else { 2 };
         let kept = if version == 4 { name.len().checked_sub(varint(bytes, &mut at)?)? } else { 0 };
-        let end = at + bytes.get(at..)?.iter().position(|&byte| byte == 0)?;
+        let end = at + bytes.get(at..)?.iter().take(LONGEST_PATH).position(|&byte| byte == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&bytes[at..end]);
         // An entry of a split index that replaces one has no name.
         let length = usize::from(flags & NAME_LENGTH);
-        if name.len().min(usize::from(NAME_LENGTH)) != length {
+        if name.len().min(usize::from(NAME_LENGTH)) != length || name.len() > LONGEST_PATH {
             return None;
         }
         // Up to version 3 an entry is filled up with one to eight zeros.
         at = if version == 4 { end + 1 } else { start + (end - start + 8) / 8 * 8 };
-        each(&name);
+        if number(start + MODE_AT)? >> 12 & 0xf != SUBMODULE {
+            each(&name);
+        }
     }
     let last = bytes.len().checked_sub(hash)?;
     let mut shared = String::new();
