@@ -1,4 +1,4 @@
-"""What an index left out, in words: numbers come in by reason, a line for a person goes out."""
+"""Say in words what an index left out: numbers come in by reason, a line for a person goes out."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Status:
     """Files that such a run has still to do, or left when it was stopped, killed or failed."""
     skipped: tuple[tuple[str, str], ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
-    """How many paths were left out, by reason; `skipped` names the first of them."""
+    """Count the paths left out, by reason; `skipped` names the first of them."""
     guessed_encodings: int = 0
     """Files in an encoding that nothing names."""
     failed: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""How sure it is that a hit answers, and that anything does: from the evidence of each hit alone.
+"""Tell how sure it is that a hit answers, and that anything does: from the evidence of each hit alone.
 
 Both are logistic models, fitted and checked on questions of other projects by `tests/bench/confidence.py`. Neither depends on a
 hit's place in the list, nor on what else is in it.

@@ -42,7 +42,7 @@ FORMAT = 1
 _STATE = "state.json"
 _TEXTS = "texts"
 _ENTERED = (None, "gone")
-"""What the access rules say of a folder that may be entered."""
+"""Verdict of the access rules on a folder that may be entered."""
 _OF_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
 """Names that open a device on Windows, whatever stands behind a dot."""
 

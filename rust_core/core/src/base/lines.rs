@@ -58,7 +58,7 @@ pub fn lines_between(text: &str, first: u32, last: u32) -> Option<&str> {
     }
 }
 
-/// Where the text after so many line ends begins, or how many are missing.
+/// Return where the text after so many line ends begins, or how many are missing.
 fn after_line_ends(bytes: &[u8], mut ends: usize) -> Result<usize, usize> {
     let is_end = |byte: u8, next: u8| byte == b'\n' || (byte == b'\r' && next != b'\n');
     let mut at = 0;

@@ -23,7 +23,7 @@ pub struct Mask {
 pub struct Unmasked {
     /// The original text.
     pub text: String,
-    /// What was masked or left out, in order.
+    /// The masked and the left out, in order.
     pub masks: Vec<Mask>,
     /// The rule that found each of them; [`LONG_LINE`] for what is no secret.
     pub rules: Vec<String>,

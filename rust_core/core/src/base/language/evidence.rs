@@ -12,7 +12,7 @@ use super::Language;
 /// So far into a text evidence is looked for.
 const LOOKED_AT: usize = 64 * 1024;
 
-/// What begins a line of C++, Objective-C and others that C doesn't have.
+/// Beginnings of lines of C++, Objective-C and others that C doesn't have.
 const CPP: &str = concat!(
     r"(?m)^[ \t]*(?:namespace\b|inline namespace\b|template *<|using [\w:]|(?:public|private|protected|signals|(?:public|private|protected) slots) *:(?:[^:]|$)",
     r"|(?:class|struct)\b[^;(){}\n]*[^:;(){}\n]:(?:[^:\n]|$)|class(?: +\[\[\w+\]\])?(?: +\w+(?:\([^)\n]*\))?){1,3} *[{;]?[ \t\r]*$",

@@ -1,4 +1,4 @@
-//! Which language a file is written in: its name, and what is in it.
+//! Tell the language that a file is written in by its name and its content.
 
 mod evidence;
 
