@@ -432,7 +432,7 @@ export interface ContextResult {
   readonly routes?: readonly RouteResult[];
   /** Ids of the sources that weren't searched, since nothing in the question spoke for them. */
   readonly notSearched?: readonly string[];
-  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */
+  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.12 a context that nobody asked for holds pinned files alone; under 0.3 an answer says that it isn't sure. Unset where nothing was searched. */
   readonly confidence?: number;
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   readonly pending: number;
@@ -955,7 +955,7 @@ export interface SearchResult {
   readonly missingFolders?: readonly MissingFolderResult[];
   /** What went to which service for this, this machine's included; unset where nothing did. A client's own model isn't in it. */
   readonly sent?: readonly SentResult[];
-  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched. */
+  /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.12 a context that nobody asked for holds pinned files alone; under 0.3 an answer says that it isn't sure. Unset where nothing was searched. */
   readonly confidence?: number;
 }
 

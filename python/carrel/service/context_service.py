@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -250,7 +250,6 @@ class Packing:
         """Read the best candidates and pack them."""
         from carrel.pack.context import pack, pack_answer
         from carrel.search.candidates import Stopwatch
-        from carrel.search.certainty import doubt
 
         request, query = self._request, self.question.query
         selected = self.select(ranking, token)
@@ -282,10 +281,8 @@ class Packing:
                 read_lines=selected.lines,
             )
         watch.lap("pack")
-        named = ranking.query.pinned
-        sought = any(not item.hit.attached and item.hit.chunk.path not in named for item in packed.items)
-        unsure = doubt(selected.found.confidence) if sought and request.trigger == "explicit" and hits == own else None
-        notices = [selected.notice, unsure]
+        doubted = unsure(packed, request, selected.found.confidence, ranking.query.pinned) if hits == own else None
+        notices = [selected.notice, doubted]
         return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, notices)
 
     def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:
@@ -300,6 +297,14 @@ class Packing:
                 places.append(Lines(path, chosen.start_line, chosen.end_line))
         hits, not_there = attached_hits(view, places, self.question.query, token)
         return hits, [*refused, *not_there]
+
+
+def unsure(packed: ContextPack, request: ContextRequest, confidence: float, pinned: Collection[str]) -> str | None:
+    """Return what somebody who asked must be told of a pack that isn't sure; what a person named needs no doubt."""
+    from carrel.search.certainty import doubt
+
+    sought = any(not item.hit.attached and item.hit.chunk.path not in pinned for item in packed.items)
+    return doubt(confidence) if sought and request.trigger == "explicit" else None
 
 
 def answered(

@@ -13,7 +13,7 @@ from carrel.index.open_index import RENEWED, OpenIndex
 from carrel.model.errors import NotReady
 from carrel.model.types import Query
 from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
-from carrel.service.context_service import OUTSIDE, Packing, Selected, answered, empty, guarded, recorded
+from carrel.service.context_service import OUTSIDE, Packing, Selected, answered, empty, guarded, recorded, unsure
 from carrel.service.folder_group import error_of_all, ready
 from carrel.service.missing_folder import MissingFolder
 from carrel.service.routed import FromSources, from_sources
@@ -135,7 +135,6 @@ def _packed(
     """Pack what was selected in the folders, each path with the name of its folder. Runs on a thread."""
     from carrel.pack.context import offered, pack, pack_offer, shows_lines
     from carrel.search.candidates import Stopwatch
-    from carrel.search.certainty import doubt
     from carrel.search.folders import named_drop, named_hit, named_offer
     from carrel.search.merge import summed
     from carrel.search.passages import joined
@@ -185,8 +184,9 @@ def _packed(
     watch.lap("pack")
     surest = max(selected.values(), key=lambda one: one.found.confidence)
     stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
-    unsure = doubt(surest.found.confidence) if packed.items and request.trigger == "explicit" and hits == own else None
-    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice), unsure]
+    pinned = {f"{name}/{path}" for name, one in selected.items() for path in one.ranking.query.pinned}
+    doubted = unsure(packed, request, surest.found.confidence, pinned) if hits == own else None
+    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice), doubted]
     return answered(packed, surest.found, stages, others, notices)
 
 

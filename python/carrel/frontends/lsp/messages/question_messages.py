@@ -36,8 +36,9 @@ _REWRITTEN = (
     "mistyped names put right."
 )
 _CONFIDENCE = (
-    "How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.08 a context is "
-    "empty, unless a file is pinned; hits of a search are told all the same. Unset where nothing was searched."
+    "How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.12 a context "
+    "that nobody asked for holds pinned files alone; under 0.3 an answer says that it isn't sure. Unset where nothing was "
+    "searched."
 )
 _SUB_QUERIES = "What a planner divided the question into, where these were searched for."
 
