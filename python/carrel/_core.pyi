@@ -322,10 +322,10 @@ class Candidate:
 class ParsedQuery:
     """A text that is searched for, taken apart, with what models say to it.
 
-    `search_text` is what is searched for by words, `quoted` what a text may hold word for word (empty to read no text), `message`
-    the part of that which a program may have printed with values in it (empty where none looks so), `words` its telling words,
-    stemmed, `names` the symbols that it names, `scope` the stemmed words of the part of the project that it is headed with,
-    `plain` all its words in lower case. `is_symbol`: it is nothing but a symbol; `is_change`: it asks for a change. Chunks are compared with `vector` by meaning; or, where `scores` are given, have these cosines by chunk id, and all
+    `search_text` is what is searched for by words, `quoted` what a text may hold word for word (empty to read no text), `words` its
+    telling words, stemmed, `names` the symbols that it names, `scope` the stemmed words of the part of the project that it is headed
+    with, `plain` all its words in lower case. `is_symbol`: it is nothing but a symbol; `is_change`: it asks for a change. Chunks are
+    compared with `vector` by meaning; or, where `scores` are given, have these cosines by chunk id, and all
     others none. Raises `InvalidInput` for an id that is none.
     """
 
@@ -335,7 +335,6 @@ class ParsedQuery:
         search_text: str,
         *,
         quoted: str = "",
-        message: str = "",
         words: Sequence[str] = ...,
         names: Sequence[str] = ...,
         scope: Sequence[str] = ...,

@@ -116,6 +116,34 @@ def test_the_place_that_writes_a_message_comes_first_whatever_its_values_are(vie
     assert best.verbatim > 0.9
 
 
+MESSAGE = "A basket of 17 items is more than 5: divide the order"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "2026-03-02T12:01:22Z WARN (main) {}",
+        "[E 26/03/02 12:01:22] {}",
+        "Mar  2 12:01:22 host app: ERROR {}",
+        "shop.errors.StoreError: {}",
+        "E       ValueError: {}",
+        "Caused by: java.lang.IllegalStateException: {}",
+        'Exception in thread "main" java.lang.RuntimeException: {}',
+        "thread 'main' panicked at src/main.rs:10:5: {}",
+        "what does “{}” mean",
+        "{} - what does that mean?",
+        "I see {} when I start it",
+        "Find the line that logs {}",
+        "I0302 12:01:22.123456 1234 open.cc:33] {}",
+        "PHP Fatal error:  Uncaught StoreException: {}",
+        "[журнал] ошибка: {}",
+        "为什么我看到 {}",
+    ],
+)
+def test_what_stands_around_a_message_counts_nothing_against_it(view: Snapshot, pasted: str) -> None:
+    assert paths(ask(view, pasted.format(MESSAGE)))[0] == "app/orders.py"
+
+
 OUTPUTS = (
     """Any idea what this means?
 

@@ -1,4 +1,4 @@
-"""The message within a pasted line: without what a logger, a traceback or a question puts around it."""
+"""Lines that a program printed, in a text that is nothing else: which they are, and what stands before their messages."""
 
 from __future__ import annotations
 
@@ -37,86 +37,15 @@ _BEFORE = re.compile(
 _MOST_PARTS = 12
 # In characters: what is longer is looked for by its parts.
 _LONGEST = 2000
-_SPEECH = (
-    "a|an|am|and|are|at|bug|by|came|can|cause[ds]?|come[s]?|could|debug|did|do|does|emit(?:s|ted)?|error|errors|exception|explain"
-    "|fail(?:s|ed)?|find|fix|for|from|get[s]?|getting|got|had|have|help|how|i|in|is|it|its|keep[s]?|line|locate|log|logged|logs|mean|means"
-    "|message|my|of|on|our|output|print(?:s|ed)?|raise[ds]?|run|said|saw|say[s]?|see|seeing|show[ns]?|so|text|that|the|there|this"
-    "|throw[ns]?|to|warning|was|we|what|when|where|which|who|why|with|write[s]?|written|you|app|it|program|server|test|tests"
-)
-# A message that is quoted in words of speech.
-_QUOTED = re.compile(
-    rf"""^(?:(?:{_SPEECH})\b[:,]?\s+){{1,12}}
-        (?:(["'`])(.{{12,}})\1 | \u201c(.{{12,}})\u201d | \u2018(.{{12,}})\u2019)
-        [^"'`\n]{{0,60}}$""",
-    re.VERBOSE | re.DOTALL | re.IGNORECASE,
-)
-# `I see`, `why do I keep getting the error` before one.
-_TOLD = re.compile(
-    r"(?:(?:why\s+(?:do|did|am|are)|sometimes|now|then|today|currently|hi|hello|hey)[,\s]\s*)?"
-    r"(?:I|we)(?:['\u2019](?:m|re)|\s+(?:am|are|do|keep|always|sometimes|just|still))*\s+"
-    r"(?:get|got|getting|hit|receive|received|saw|see|seeing)(?:\s+(?:this|an?|the|following|error|exception|message|warning))*:?\s+",
-    re.IGNORECASE,
-)
-# `what is this error:`, `find the line that logs` before one.
-_ASKED = re.compile(
-    rf"(?:(?:{_SPEECH})\s+){{0,10}}(?:{_SPEECH})\s?:\s+"
-    rf"|(?:(?:{_SPEECH})\s+){{1,10}}?(?:log|print|raise|throw|say|write|emit|report)s?\s*:?\s+",
-    re.IGNORECASE,
-)
-# `- what does that mean?`, `when I start it` behind one.
-_ASIDE = re.compile(
-    r"\s[-\u2013\u2014]{1,3}\s{1,3}(?:any|can|do|help|how|is|please|what|where|why)\b[^\"'`\n]{0,80}$"
-    r"|[.?!,;]?\s{1,3}(?:after|as\ssoon\sas|every\stime|if|since|when|whenever|while)\s(?:I|we|you|it|my|the|our)\b[^\"'`\n]{0,80}$"
-    r"|[.?!,;]\s{1,3}(?:any\sidea|can\syou|help|how\s|please\s(?:advise|debug|explain|fix|help|tell)\b|what\s|where\s|why\b|who\s)[^\"'`\n]{0,80}$",
-    re.IGNORECASE,
-)
 _LEAST_WORDS = 3
 _WITHIN_QUOTES = re.compile(r'(?:[^"\\]|\\.)*')
 _WORD_OR_NUMBER = re.compile(r"\w")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-# What values leave in a message, and questions seldom have.
-_VALUES = re.compile(r"\d|[\"'`\u201c\u201d()\[\]{}<>=/\\@|_]|:\s|[a-z][A-Z]")
-# A statement: it begins with a capital, and asks nothing …
-_STATES = re.compile(r"[A-Z][^?]{0,2000}")
-# … but no request, which begins with what shall be done.
-_BIDS = re.compile(
-    r"(?:add|build|change|check|compare|convert|create|debug|describe|document|draw|explain|extend|fix|generate|give|help|implement|improve"
-    r"|investigate|let|look|make|migrate|move|optimi[sz]e|please|port|refactor|remove|rename|replace|review|rewrite|run|search|simplify"
-    r"|speed|summari[sz]e|support|trace|translate|update|use|walk|write)\b",
-    re.IGNORECASE,
-)
 _GRAVE = re.compile(
     r"\b(?:ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|Caused\s+by|Uncaught|Unhandled|panicked|error|fatal|panic)\b|^E\s"
     r"|\w(?:Error|Exception|Failure|Fault)\b"
 )
 _WARNING = re.compile(r"\bWARN(?:ING)?\b|Warning:|\bwarning\b")
-_ASKS = re.compile(
-    r"(?:are|can(?!['\u2019]t)|could(?!\s+not|n['\u2019]t)|do(?!\s+not|n['\u2019]t)|does(?!\s+not|n['\u2019]t)|find|how|is|list|show|should"
-    r"|tell|what|when|where|which|who|why)\b",
-    re.IGNORECASE,
-)
-
-
-def message_in(text: str) -> str:
-    """Return the part of a text that a program may have printed, with values in it.
-
-    Timestamps, levels, names of exceptions and the like before it are left out, and words of speech around it. Empty where the
-    text reads like a question or is too short.
-    """
-    text = text[:_LONGEST]
-    quoted = _quotation(text)
-    told = None if quoted else _TOLD.match(text) or _ASKED.match(text)
-    message = quoted or text[told.end() if told else 0 :]
-    place = _head(message)
-    aside = None if quoted else _ASIDE.search(message, place)
-    message = message[place : aside.start() if aside else None].strip()
-    if len(_WORD.findall(message)) < _LEAST_WORDS:
-        return ""
-    if quoted or place:
-        return message
-    states = _STATES.fullmatch(message) and not _BIDS.match(message)
-    looks_printed = _VALUES.search(message) or states
-    return message if looks_printed and (told or not _ASKS.match(message)) else ""
 
 
 def is_printed(line: str) -> bool:
@@ -149,14 +78,3 @@ def _head(text: str) -> int:
             break
         place = part.end()
     return place
-
-
-def _quotation(text: str) -> str:
-    """Return what a text of speech quotes as a whole; empty where it quotes nothing, or single words."""
-    match = _QUOTED.match(text)
-    if match is None:
-        return ""
-    mark, quoted = match[1], next(filter(None, match.groups()[1:]))
-    inner = re.search(rf"(?<!\w){mark}|{mark}(?!\w)", quoted) if mark else None
-    ends = inner is not None and inner.start() > 0 and not quoted[inner.start() - 1].isspace()
-    return "" if ends or len(quoted.split()) < _LEAST_WORDS else quoted

@@ -93,7 +93,7 @@ async def prepare(
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text, **follows.around}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
-    printed = [replace(query_words.read(message), message=message) for message in issue.messages] if issue else []
+    printed = [query_words.read(message) for message in issue.messages] if issue else []
     further = [] if issue else [question for name, question in questions.items() if name]  # with the conversation
     asked = _texts_of([*(questions.values() if issue else [questions[""]]), *printed])
     problem: str | None = None

@@ -10,7 +10,6 @@ from carrel.model import native
 from carrel.model.native import split_names, stem
 from carrel.model.ports import ChunkId
 from carrel.question.languages import in_english
-from carrel.question.pasted import message_in
 
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
@@ -77,7 +76,6 @@ class ParsedQuery:
     scope: frozenset[str]  # words of the part of the project that it names, split and stemmed; empty for all of it
     search_text: str  # what the lexical arm is asked: the text without words of speech
     quoted: str  # what a text may hold word for word; of a question about one identifier or code that alone
-    message: str  # the part of that which a program may have printed, with values in it; empty where none looks so
     words: tuple[str, ...]  # telling words, lower-case, split, stemmed, without repeats
     names: tuple[str, ...]  # symbols that it names, without their qualifiers, as written
     is_symbol: bool  # nothing but a symbol
@@ -93,7 +91,6 @@ class ParsedQuery:
             self.text,
             self.search_text,
             quoted=self.quoted if quotes else "",
-            message=self.message if quotes else "",
             words=self.words,
             names=self.names,
             scope=list(self.scope),
@@ -129,7 +126,6 @@ def read(text: str) -> ParsedQuery:
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
         search_text=" ".join((*telling, *(meant.own_words if meant else ()))) or told,
         quoted=quoted,
-        message=message_in(quoted),
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),
         is_symbol=is_symbol,

@@ -19,13 +19,12 @@ pub struct PyParsedQuery(pub ParsedQuery);
 #[pymethods]
 impl PyParsedQuery {
     #[new]
-    #[pyo3(signature = (text, search_text, *, quoted="", message="", words=Vec::new(), names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false, vector=None, scores=None))]
+    #[pyo3(signature = (text, search_text, *, quoted="", words=Vec::new(), names=Vec::new(), scope=Vec::new(), plain=HashSet::new(), is_symbol=false, is_change=false, vector=None, scores=None))]
     #[allow(clippy::too_many_arguments)] // keywords, all but two
     fn new(
         text: &str,
         search_text: &str,
         quoted: &str,
-        message: &str,
         words: Vec<String>,
         names: Vec<String>,
         scope: Vec<String>,
@@ -46,7 +45,6 @@ impl PyParsedQuery {
             text: text.to_owned(),
             search_text: search_text.to_owned(),
             quoted: quoted.to_owned(),
-            message: message.to_owned(),
             words,
             names,
             scope,

@@ -11,8 +11,6 @@ pub struct ParsedQuery {
     pub search_text: String,
     /// What a text may hold word for word; empty to read no text.
     pub quoted: String,
-    /// The part of that which a program may have printed, with values in it; empty where none looks so.
-    pub message: String,
     /// Its telling words, stemmed.
     pub words: Vec<String>,
     /// The symbols that it names.

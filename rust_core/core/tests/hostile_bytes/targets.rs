@@ -312,7 +312,7 @@ fn query(data: &[u8]) {
     let rated: Vec<(&str, f64)> = words.iter().map(|word| (word.as_str(), 1.0)).collect();
     let lines = LineTable::new(text).count() as usize;
     assert!(best_lines(&FocusInput { text, symbol: question, signature: question, is_target: false }, &rated, 10) < lines);
-    let phrase = Phrase::new(question, question.split_once(' ').map_or("", |(_, part)| part), |_| 1.0);
+    let phrase = Phrase::new(question, |_| 1.0);
     let (quote, message) = (phrase.find(text), phrase.message(text));
     assert!((0.0..=1.001).contains(&quote.share), "{}", quote.share);
     assert!((0.0..=1.0).contains(&message.share) && (0.0..=1.0).contains(&message.held), "{message:?}");

@@ -15,7 +15,9 @@ const LEAST_TELLING: u32 = 2;
 /// … which weigh more than this.
 const LEAST_WEIGHT: f32 = 0.5;
 /// What weighs as much is no coincidence, whatever else the question says: three or four rare words in their order.
-const FULL_WEIGHT: f32 = 14.0;
+const FULL_WEIGHT: f32 = 7.0;
+/// What stands outside of a message counts so much against it: what a logger puts before it, words of a person around it.
+const OUTSIDE: f32 = 0.1;
 /// A value of more words is none.
 const LONGEST_VALUE: usize = 24;
 /// Strings that are this close, in bytes, may be parts of one message …
@@ -26,17 +28,50 @@ const ENDS_STATEMENT: char = ';';
 const JOINS_BEFORE: [&str; 3] = ["+", "..", " ."];
 /// … and a string to the value behind it.
 const JOINS_AFTER: [&str; 4] = ["+", "<<", "..", ". "];
+/// What divides a message from what stands around it …
+const DIVIDES: &str = "[]{}()|\"`\n";
+/// … and what does so before a space.
+const DIVIDES_BEFORE_SPACE: &str = ":.;!?-\u{2013}\u{2014}'";
+/// So many parts of a question are looked for besides all of it.
+const MOST_PARTS: usize = 4;
 /// In bytes: what is longer is a document.
 const LONGEST_STRING: usize = 2000;
 /// In bytes.
 const LONGEST_PLACEHOLDER: usize = 200;
+
+/// The parts of a question that a program may have printed: those that punctuation divides it into, and all of it unless it is
+/// plain speech.
+pub fn printed_parts(question: &str) -> Vec<&str> {
+    let mut divided = Vec::new();
+    let mut from = 0;
+    for (at, c) in question.char_indices() {
+        let behind = at + c.len_utf8();
+        let ends_word = || question[behind..].chars().next().is_some_and(char::is_whitespace);
+        if DIVIDES.contains(c) || (DIVIDES_BEFORE_SPACE.contains(c) && ends_word()) {
+            divided.push(&question[from..at]);
+            from = behind;
+        }
+    }
+    if from > 0 {
+        divided.push(&question[from..]);
+    }
+    let words = |part: &&str| words_of(part).nth(LEAST_WORDS as usize - 1).is_some();
+    let whole = (from > 0 || !is_plain(question)).then_some(question);
+    whole.into_iter().chain(divided.into_iter().filter(words).take(MOST_PARTS)).collect()
+}
+
+/// Whether a text of no parts is speech rather than what a program printed, which has values in it or states something.
+fn is_plain(text: &str) -> bool {
+    let states = text.starts_with(char::is_uppercase) && !text.ends_with('?');
+    !states && !text.contains(|c: char| c.is_ascii_digit())
+}
 
 /// The message of a text that says most of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Message {
     /// Share of the question's weight that its own words hold, 0 to 1.
     pub held: f32,
-    /// The same of what isn't a value.
+    /// The same of what isn't a value, where what stands outside of it hardly counts.
     pub share: f32,
     /// Its words.
     pub words: u32,
@@ -150,7 +185,8 @@ impl Phrase {
         let from = if chain.opens { chain.from.saturating_sub(LONGEST_VALUE) } else { chain.from };
         let to = if chain.closes { (chain.to + LONGEST_VALUE).min(self.words.len()) } else { chain.to };
         let values = sum(from..to) - chain.weight;
-        let others = (self.weight - values).max(f32::MIN_POSITIVE);
+        let outside = self.weight - chain.weight - values;
+        let others = (chain.weight + OUTSIDE * outside).max(f32::MIN_POSITIVE);
         Message {
             held: (chain.weight / self.weight).clamp(0.0, 1.0),
             share: (chain.weight / others).max(chain.weight / FULL_WEIGHT).clamp(0.0, 1.0),
@@ -379,10 +415,20 @@ fn balanced(text: &str, open: char, close: char) -> Option<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Literal, Message, Phrase, literals, placeholder};
+    use super::{Literal, Message, Phrase, literals, placeholder, printed_parts};
 
     fn found(question: &str, text: &str) -> Message {
-        Phrase::new(question, "", |word| if ["the", "a", "of"].contains(&word) { 0.0 } else { 3.0 }).message(text)
+        Phrase::new(question, |word| if ["the", "a", "of"].contains(&word) { 0.0 } else { 3.0 }).message(text)
+    }
+
+    #[test]
+    fn punctuation_divides_what_may_be_printed_and_plain_speech_is_not_looked_for() {
+        let whole = "[E 26/03/02] shop: no order for 7 - any idea what this is?";
+        assert_eq!(printed_parts(whole), [whole, "E 26/03/02", " no order for 7 ", " any idea what this is?"]);
+        assert_eq!(printed_parts("No space left on device"), ["No space left on device"]);
+        assert_eq!(printed_parts("why 404 on this page"), ["why 404 on this page"]);
+        let speech = ["", "where is the connection opened", "How does the retry work?", "?"];
+        assert!(speech.iter().all(|text| printed_parts(text).is_empty()), "nothing of speech");
     }
 
     #[track_caller]
@@ -451,11 +497,11 @@ mod tests {
     }
 
     #[test]
-    fn values_do_not_lower_the_share_and_other_words_do() {
+    fn neither_values_nor_what_stands_around_a_message_lower_its_share_but_it_holds_less() {
         let values = found("port 8080 is in use already", r#""port {} is in use already""#);
         let told =
             found("starting the new build server of our team on this machine failed since port is in use", r#""port is in use""#);
-        assert!(values.share > 0.99 && told.share < values.share, "{values:?} {told:?}");
+        assert!(values.share > 0.99 && told.share > 0.9, "{values:?} {told:?}");
         assert!(values.held < 1.0 && told.held < values.held);
     }
 
@@ -552,7 +598,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read(question in ".{0,60}", text in "[\"'`%{}$#\\\\:()a-c \n\u{e9}]{0,200}") {
-            let message = Phrase::new(&question, "", |_| 1.0).message(&text);
+            let message = Phrase::new(&question, |_| 1.0).message(&text);
             prop_assert!((0.0..=1.0).contains(&message.share) && (0.0..=1.0).contains(&message.held));
         }
     }

@@ -12,7 +12,7 @@ mod paths;
 mod phrase;
 
 pub use focus::{FocusInput, best_lines};
-pub use message::Message;
+pub use message::{Message, printed_parts};
 pub use names::{name_stems, name_words, path_words, stem};
 pub use passages::{Passage, PassageInput, passages};
 pub use paths::{PathMatch, PathQuery};

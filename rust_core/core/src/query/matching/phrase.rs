@@ -101,9 +101,9 @@ impl Phrase {
         (1..=MOST_WORDS).contains(&words_of(text).take(MOST_WORDS + 1).count())
     }
 
-    /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech, and those outside of `part` tell
-    /// nothing where it has such a part. Empty for a question that is too long.
-    pub fn new(text: &str, part: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
+    /// Take a question apart; `weight` says what each of its words tells, 0 for a word of speech. Empty for a question that is too
+    /// long.
+    pub fn new(text: &str, mut weight: impl FnMut(&str) -> f32) -> Self {
         if !Self::may_be(text) {
             return Self::default();
         }
@@ -122,11 +122,6 @@ impl Phrase {
                 joint: if joins { gap.to_owned() } else { String::new() },
                 ends_name: joins,
             });
-        }
-        if let Some(start) = text.find(part).filter(|_| !part.is_empty()) {
-            let before = words_of(&text[..start]).count();
-            let within = before..before + words_of(part).count();
-            words.iter_mut().enumerate().filter(|(i, _)| !within.contains(i)).for_each(|(_, word)| word.weight = 0.0);
         }
         let telling = |word: &Word| word.weight > 0.0;
         let inner =
@@ -265,7 +260,7 @@ mod tests {
 
     #[track_caller]
     fn check(question: &str, text: &str, share: f32, words: u32, identifier: bool) {
-        let found = Phrase::new(question, "", |word| if word == "the" { 0.0 } else { 1.0 }).find(text);
+        let found = Phrase::new(question, |word| if word == "the" { 0.0 } else { 1.0 }).find(text);
         assert!((found.share - share).abs() < 1e-6, "{question} in {text}: {found:?}");
         assert_eq!((found.words, found.identifier), (words, identifier), "{question} in {text}");
     }
@@ -312,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_no_quotation() {
-        assert!(Phrase::new(&"word ".repeat(61), "", |_| 1.0).is_empty());
+        assert!(Phrase::new(&"word ".repeat(61), |_| 1.0).is_empty());
     }
 
     proptest! {
@@ -334,7 +329,7 @@ mod tests {
 
         #[test]
         fn a_question_is_found_in_a_text_that_quotes_it(before in "[a-z ]{0,30}", question in "[b-z]{1,8}( [b-z]{1,8}){0,6}") {
-            let found = Phrase::new(&question, "", |_| 1.0).find(&format!("{before} {question}."));
+            let found = Phrase::new(&question, |_| 1.0).find(&format!("{before} {question}."));
             prop_assert!((found.share - 1.0).abs() < 1e-6);
         }
     }

@@ -11,7 +11,7 @@ use crate::index::segment_set::LiveSegment;
 use crate::query::dense::PARALLEL_FROM;
 use crate::query::filter::Filter;
 use crate::query::lexical::{LexicalEvidence, Terms, evidence};
-use crate::query::matching::Phrase;
+use crate::query::matching::{Phrase, printed_parts};
 use crate::query::parsed_query::{Meaning, ParsedQuery};
 use crate::query::ranking::Signals;
 use crate::query::results::{Doc, ScoredDoc, segment_and_chunk};
@@ -79,8 +79,8 @@ impl Searcher {
             let with_speech = (query.quoted != query.search_text).then(|| self.terms(&query.quoted));
             let with_speech = with_speech.as_ref().unwrap_or(&terms);
             covering = self.covering_within(&scope, &terms, with_speech, COVERING, cancel)?;
-            if !query.message.is_empty() {
-                writing = self.most_words_within(&scope, &self.terms(&query.message), WORDY, cancel)?;
+            for part in printed_parts(&query.quoted) {
+                writing.extend(self.most_words_within(&scope, &self.terms(part), WORDY, cancel)?);
             }
         }
         if !query.quoted.is_empty() {
@@ -111,12 +111,7 @@ impl Searcher {
         if quotes {
             let covering = covering.iter().map(|found| (found.doc, found.score)).collect();
             let writing = writing.iter().map(|found| found.doc).collect();
-            Self::find_quotes(
-                &Quoted { text: &query.quoted, message: &query.message, terms: &terms, covering, writing },
-                &mut signals,
-                texts_of,
-                cancel,
-            )?;
+            Self::find_quotes(&Quoted { text: &query.quoted, terms: &terms, covering, writing }, &mut signals, texts_of, cancel)?;
         }
         Ok(signals)
     }

@@ -25,8 +25,6 @@ const OF_THE_BEST: f32 = 0.7;
 /// What texts are asked for word for word.
 pub(super) struct Quoted<'a> {
     pub text: &'a str,
-    /// The part of it that a program may have printed; empty where none looks so.
-    pub message: &'a str,
     /// Its words but those of speech.
     pub terms: &'a Terms<'a>,
     /// How far chunks hold all its words, as far as that was looked for.
@@ -47,7 +45,7 @@ impl Searcher {
         let whole: f32 = quoted.terms.weights().map(|(_, weight)| weight).sum();
         let weights: HashMap<&str, f32> = quoted.terms.weights().collect();
         let mut splitter = Splitter::new();
-        let phrase = Phrase::new(quoted.text, quoted.message, |word| {
+        let phrase = Phrase::new(quoted.text, |word| {
             let mut weight = 0.0;
             splitter.split(word, &mut |term, _| weight += weights.get(term).copied().unwrap_or(0.0));
             weight
@@ -139,7 +137,7 @@ mod tests {
         let terms = searcher.terms(text);
         let matched = terms.weights().map(|(term, _)| term.to_owned()).collect();
         let mut candidates = [Signals { matched, ..Signals::default() }];
-        let quoted = Quoted { text, message: text, terms: &terms, covering: HashMap::new(), writing: HashSet::new() };
+        let quoted = Quoted { text, terms: &terms, covering: HashMap::new(), writing: HashSet::new() };
         for cancels in [false, true] {
             let token = CancelToken::new();
             let texts_of = |docs: &[Doc]| {
