@@ -85,6 +85,7 @@ def _check_text(arguments: Namespace) -> None:
 
 
 _MODULES = {
+    "agents": "agents.run_agents",
     "ask": "questions.conversation",
     "audit": "reports.audit",
     "batch": "questions.batch",

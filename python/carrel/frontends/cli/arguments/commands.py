@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from carrel.frontends.cli.arguments.agents_arguments import add_agents
 from carrel.frontends.cli.arguments.argument_types import add_json, count, path, place, port, positive, query
 from carrel.frontends.cli.arguments.audit_arguments import add_audit
 from carrel.frontends.cli.arguments.conversation_arguments import add_conversations
@@ -120,6 +121,7 @@ def parser() -> ArgumentParser:
     add_conversations(commands)
     _maintaining(commands)
     _serving_assistants(commands)
+    add_agents(commands)
     add_models(commands)
     add_audit(commands)
     add_sources(commands)

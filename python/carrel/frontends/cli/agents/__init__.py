@@ -1,0 +1,1 @@
+"""`carrel agents`: Carrel beside agents of the terminal."""

@@ -1,0 +1,21 @@
+"""`carrel agents ACTION`, as typed."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from importlib import import_module
+
+from carrel.frontends.cli.terminal.output import Output
+
+_ACTIONS = {
+    "last": "last",
+    "serve": "serve",
+}
+"""Where each action is, in this folder."""
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Run one action."""
+    act: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.agents.{_ACTIONS[arguments.action]}").run
+    return act(arguments, output)
