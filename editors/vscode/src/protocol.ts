@@ -1308,6 +1308,7 @@ export const SETTING_KEYS = [
   'budget',
   'budgetShare',
   'budgetCeiling',
+  'promptTokens',
   'exclude',
   'excludedFolders',
   'editorExclude',

@@ -195,6 +195,12 @@ def _packed(
     )
 
 
+def with_items(pack: ContextPack, items: Sequence[ContextItem], form: Form, tokenizer: Tokenizer) -> ContextPack:
+    """Return a pack with some of its items alone, best first."""
+    text = render(items, form)
+    return replace(pack, text=text, tokens=tokenizer.count(text), items=tuple(items))
+
+
 def render(items: Sequence[ContextItem], shape: Form) -> str:
     """Give the items, best first, as one text of this form."""
     if not items:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from carrel.index.workspace_state import State
 from carrel.model.conversation import Message
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from carrel.service.missing_folder import MissingFolder
 
 _KEPT = 64
+
+Revise: TypeAlias = "Callable[[ContextPack, Retrieval, float], ContextPack]"
+"""Makes of a pack, on its thread, what is given: of what it was found by, and of the floor of the model that gave the cosines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class ContextRequest:
     plan: Planning | None = None
     rerank: bool | None = None
     sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
+    revise: Revise | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,6 +280,8 @@ class Packing:
                 dropped=selected.dropped,
                 read_lines=selected.lines,
             )
+        if request.revise is not None:
+            packed = request.revise(packed, selected.found, self._index.embedder.spec.floor)
         watch.lap("pack")
         doubted = unsure(packed, request, selected.found.confidence, ranking.query.pinned) if hits == own else None
         notices = [selected.notice, doubted]

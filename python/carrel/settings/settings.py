@@ -76,6 +76,11 @@ class Settings:
     budget_ceiling: Annotated[int, Meta(ge=1_000, le=200_000)] = _setting(
         8_000, "How many tokens a context may get by `budgetShare` at most."
     )
+    prompt_tokens: Annotated[int, Meta(ge=100, le=20_000)] = _setting(
+        1_500,
+        "How many tokens are put beside a prompt of an agent in a terminal at most; they stay in its conversation.",
+        workspace="lower",
+    )
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
         (),

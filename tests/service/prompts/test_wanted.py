@@ -1,0 +1,84 @@
+"""Which prompts of agents get code: those that ask for some, and not those that steer what is under way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.quality.corpus import package_folder
+
+from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
+from carrel.index.indexer import run_index_blocking
+from carrel.model.conversation import Message
+from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
+from carrel.model.types import Query
+from carrel.providers.local import bundled
+from carrel.search.retriever import read
+from carrel.service.prompts.wanted import is_command, is_question, is_wanted
+
+PROMPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text("utf-8"))
+"""Half of them (`aside`) had no part in the rule."""
+MODEL = bundled()
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Snapshot]]:
+    stores = {}
+    for name in {one["package"] for one in PROMPTS}:
+        place = str(tmp_path_factory.mktemp("indexes") / name)
+        root, spec = str(package_folder(name)), MODEL.spec
+        store = stores[name] = Store.open(place, root, embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions())
+        run_index_blocking(store, MODEL, CancelToken())
+    yield {name: store.snapshot() for name, store in stores.items()}
+    for store in stores.values():
+        store.close()
+
+
+def verdict(view: Snapshot, prompt: str, before: list[list[str]]) -> bool:
+    if is_command(prompt):
+        return False
+    history = [Message(role, text) for role, text in before] if is_question(prompt) else []  # type: ignore[arg-type]
+    found = retrieve_assisted_blocking(
+        Question(Query(prompt, 5), history),
+        lambda: view,
+        MODEL,
+        ALONE,
+        lambda ranking, token: read(ranking, ranking.query, token),
+        CancelToken(),
+    )
+    return is_wanted(prompt, found, MODEL.spec.floor)
+
+
+@pytest.mark.parametrize("aside", [False, True], ids=["fitted", "kept aside"])
+def test_most_prompts_get_code_where_they_ask_for_some_alone(views: dict[str, Snapshot], aside: bool) -> None:
+    asked = [one for one in PROMPTS if one["aside"] is aside]
+    assert [sum(one["wanted"] for one in asked), len(asked)] == [15, 30]
+    wrong = [
+        one["prompt"]
+        for one in asked
+        if verdict(views[one["package"]], one["prompt"], one.get("before", [])) is not one["wanted"]
+    ]
+    assert len(wrong) <= 2, wrong
+
+
+@pytest.mark.parametrize("prompt", ["/compact", " /model opus", "!ls", "#remember tabs", "/init\nmore"])
+def test_commands_are_for_the_agents_program(prompt: str) -> None:
+    assert is_command(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["/usr/lib/x.py is empty", "#123 is open", "--help", "where is /compact read?", "# Plan"])
+def test_what_only_begins_like_a_command_is_none(prompt: str) -> None:
+    assert not is_command(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["and where is that checked?", "which tests cover it", "Ist das getestet?"])
+def test_a_question_of_the_code_takes_in_the_conversation(prompt: str) -> None:
+    assert is_question(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["no, the other one", "why did you do that?", "undo it", "are you sure?"])
+def test_an_order_and_what_is_asked_of_the_agent_do_not(prompt: str) -> None:
+    assert not is_question(prompt)
