@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
-Entry = Literal["editor", "mcp", "chat proxy", "copilot proxy", "command line", "library"]
+Entry = Literal["editor", "mcp", "chat proxy", "copilot proxy", "agent hook", "command line", "library"]
 """The way by which a request came in."""
 
 COPILOT_PROXY = "carrel copilot-proxy"

@@ -23,7 +23,7 @@ class AllowSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     editor: Annotated[Rights, Meta(description="Editors, by the language server.")] = _ALL
     mcp: Annotated[Rights, Meta(description="MCP clients.")] = _ALL
-    proxy: Annotated[Rights, Meta(description="Callers of the chat proxy, and chats behind the Copilot proxy.")] = (
+    proxy: Annotated[Rights, Meta(description="Callers of the chat proxy, chats behind the Copilot proxy, agents' hooks.")] = (
         "search",
         "sources",
     )
@@ -42,6 +42,7 @@ _KEYS = {
     "mcp": _FIELDS["mcp"],
     "chat proxy": _FIELDS["proxy"],
     "copilot proxy": _FIELDS["proxy"],
+    "agent hook": _FIELDS["proxy"],
     "command line": _FIELDS["command_line"],
 }
 

@@ -72,6 +72,18 @@ class Folders:
                 return name, workspace
         raise InvalidInput("folder", "is not an open workspace folder", f"There are: {', '.join(self._names) or 'none'}.")
 
+    def holding(self, path: str) -> Workspace | None:
+        """Return the open folder that an absolute path lies in, if one does."""
+        if not Path(path).is_absolute() or "\0" in path or _PARENT.search(path):
+            return None
+        found = self._session.locate(path)
+        return found[0] if found else None
+
+    def switch_context(self, *, on: bool) -> None:
+        """Have context put beside prompts, or not, from now on."""
+        if self._session.options.get("ragEnabled") is not on:
+            self._session.configure({**self._session.options, "ragEnabled": on})
+
     def place(self, folder: str, path: str) -> tuple[str, Workspace, str]:
         """Return the folder that holds a file and the file's path in it. Raises `InvalidInput` for whatever lies outside."""
         given = path

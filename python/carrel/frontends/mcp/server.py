@@ -16,6 +16,7 @@ from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp import resource_uris, roots, server_info
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
+from carrel.frontends.mcp.prompt_hook import PROMPT_CONTEXT, PromptHook
 from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
 from carrel.model.caller import Caller, called_by
@@ -35,6 +36,7 @@ class McpServer:
         self._folders = folders
         self._tools = Tools(folders, readiness)
         self._resources = Resources(folders, readiness)
+        self._hook = PromptHook(folders)
         self._ask_roots = ask_roots
         self._deciding = asyncio.Lock()
         self.sdk: Server[Any] = Server(
@@ -58,11 +60,14 @@ class McpServer:
     async def _call_tool(
         self, context: Context, params: roots.CallToolParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        if params.name not in TOOLS:
+        if params.name not in TOOLS and params.name != PROMPT_CONTEXT:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(TOOLS)}.")
         try:
             if question := await self._decide(context, params.input_responses):
                 return question
+            if params.name == PROMPT_CONTEXT:
+                text = await self._hook.answer(params.arguments, _caller(context))
+                return types.CallToolResult(content=[types.TextContent(text=text)])
             with called_by(_caller(context)):
                 answer = await self._tools.call(params.name, params.arguments, _reporter(context))
                 self._folders.recorded(params.name, params.arguments or {}, answer.text)

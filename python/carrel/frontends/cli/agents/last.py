@@ -1,25 +1,57 @@
-"""`carrel agents last`: what was added to the last prompts."""
+"""`carrel agents last`: what was added to the last prompts, by the audit log, which has each of them."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.common.wire import iso_time
+from carrel.model.caller import Caller
+from carrel.policy.audit import AuditTrail
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
+    from carrel.policy.audit import Entry
+
+SHOWN, _READ = 20, 1_000
+_BY_HOOKS = ("agent hook", "mcp")
+"""Through MCP also tools are called, but never as a chat."""
 
 
 def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every command has this shape
-    """Show the last additions, newest last."""
-    from carrel.service.prompts.additions import recent
-
-    additions = recent()
+    """Show the last additions, the newest last."""
+    settings, _ = resolve(read_user())
+    trail = AuditTrail(Caller("command line"))
+    trail.settings = settings.audit
+    if not settings.audit.enabled:
+        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
+    found = [_addition(entry) for entry in trail.entries(kind="context", limit=_READ) if _is_addition(entry)][:SHOWN]
     if output.json:
-        output.value([asdict(one) for one in additions])
+        output.value(found)
         return 0
-    for one in additions:
-        output.text(f"{one.at}  {one.agent:<12}  {one.session:<8}  {one.places} places, {one.tokens:,} tokens")
-    if not additions:
+    for one in reversed(found):
+        output.text(f"{one['at']}  {one['agent']}  {one['session']}  {one['places']} places, {one['tokens']:,} tokens")
+    if not found:
         output.note("Nothing was added to a prompt yet.")
     return 0
+
+
+def _is_addition(entry: Entry) -> bool:
+    details = entry[1].details
+    by_hook = str(details.get("caller")).partition(":")[0] in _BY_HOOKS
+    return by_hook and details.get("trigger") == "chat" and bool(details.get("places"))
+
+
+def _addition(entry: Entry) -> dict[str, Any]:
+    event, details = entry[1], entry[1].details
+    agent, _, session = str(details["caller"]).partition(": ")[2].partition(" ")
+    return {
+        "at": iso_time(event.at),
+        "agent": agent,
+        "session": session,
+        "folder": details.get("folder"),
+        "places": len(details["places"]),
+        "tokens": details.get("tokens"),
+    }

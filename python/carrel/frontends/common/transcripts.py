@@ -1,0 +1,98 @@
+"""The last turns of an agent's transcript, whichever of their forms it has: data, read from the end of a file and never written.
+
+Claude Code, Codex and Qwen Code write a JSON value a line, Gemini CLI one for the whole conversation. Each record names who
+speaks and has the words; what tools were given and gave is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from carrel.model.conversation import Message, Role
+
+MOST_BYTES = 256 * 1024
+MOST_TURNS = 12
+_LONGEST = 20_000
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "gemini": "assistant", "model": "assistant"}
+_TAGGED = re.compile(r"\s*<[a-z][\w-]*>")
+"""What a program put among a person's words, such as `<environment_context>` and `<system-reminder>`."""
+_INDENTED = re.compile(r"(?m)^    (?=\{$)")
+"""Where a message begins in Gemini's file, which is written with two blanks a level."""
+
+
+def last_turns(path: str, prompt: str = "") -> list[Message]:
+    """Return the last turns, oldest first, without `prompt` itself; none of a file that isn't there or isn't the user's own."""
+    tail = _tail(path)
+    if tail is None:
+        return []
+    turns = [turn for record in _records(tail) if (turn := _turn(record))]
+    if turns and turns[-1].role == "user" and turns[-1].text.strip() == prompt.strip():
+        del turns[-1]
+    return turns[-MOST_TURNS:]
+
+
+def _tail(path: str) -> str | None:
+    """Return the end of a regular file that belongs to this user; None for anything else, links too."""
+    if not os.path.isabs(path) or "\0" in path or path.startswith(("\\\\", "//")):  # noqa: PTH117 - text until it is opened
+        return None
+    # Neither a link is followed, nor a pipe waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        if sys.platform == "win32" and os.path.realpath(path).lower() != os.path.abspath(path).lower():  # noqa: PTH100
+            return None
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode) or (sys.platform != "win32" and state.st_uid != os.getuid()):
+            return None
+        start = max(state.st_size - MOST_BYTES, 0)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        data = os.read(descriptor, MOST_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return data.decode("utf-8", "replace")
+
+
+def _records(tail: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file's end; what is torn is skipped."""
+    try:
+        whole = json.loads(tail)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict) and isinstance(messages := whole.get("messages"), list):
+        yield from (message for message in messages if isinstance(message, dict))
+        return
+    pieces = [_decoded(tail, begins.end()) for begins in _INDENTED.finditer(tail)]
+    for piece in pieces or (_decoded(line.strip()) for line in tail.split("\n")):
+        if isinstance(piece, dict):
+            yield piece
+
+
+def _decoded(text: str, start: int = 0) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _turn(record: dict[str, Any]) -> Message | None:
+    """Return what somebody said in a record, if that is what it holds."""
+    if record.get("isSidechain") or record.get("isMeta"):
+        return None
+    inner = next((value for key in ("message", "payload") if isinstance(value := record.get(key), dict)), record)
+    role = _ROLES.get(str(inner.get("role") or record.get("type")))
+    words = inner.get("content") or inner.get("parts")
+    parts = [words] if isinstance(words, str) else words if isinstance(words, list) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    text = "\n".join(text for text in texts if isinstance(text, str) and not _TAGGED.match(text))[:_LONGEST].strip()
+    return Message(role, text) if role and text else None
