@@ -50,7 +50,7 @@ python-test: build
 	$(BIN)/python -m pytest -rs -n 2 --dist loadfile --durations=40
 
 rust-test:
-	cargo test --locked -p carrel-core
+	cargo test --locked -p carrel-core -p carrel-hook
 
 # Copilot's SDK leaves its pipes to the garbage collector.
 REAL := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
@@ -186,6 +186,7 @@ $(VENV)/.installed: requirements/dev.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST) pyproject.toml
+	@test -d python/carrel/bin || touch rust_core/py/build.rs
 	$(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
@@ -197,5 +198,5 @@ lock: setup
 clean:
 	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
 	rm -rf editors/intellij/target editors/intellij/*/target
-	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd
+	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd python/carrel/bin
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,9 +26,7 @@ async def hooked(client: Client, folder: Path | str, prompt: Any = ASKED, **more
 async def test_a_hook_gets_context_from_the_prompt_after_the_first_index_on(connect: Connect, project: Path) -> None:
     async with connect(project) as client:
         assert "prompt_context" not in {tool.name for tool in (await client.list_tools()).tools}
-        assert await hooked(client, project, session="s") == {
-            "systemMessage": "Carrel: indexing, context from the next prompt on"
-        }
+        assert await hooked(client, project, session="s") == {"systemMessage": INDEXING}
 
         async def answered() -> dict[str, Any]:
             return await hooked(client, project / "src", session="s")

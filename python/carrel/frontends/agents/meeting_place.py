@@ -1,0 +1,43 @@
+"""Where clients meet the server: a socket, on Windows the name of a pipe, in a folder that is the user's alone.
+
+`rust_core/hook` finds the same folder by the same rules.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from carrel.model.errors import CarrelError
+
+SOCKET, PIPE, LOCK = "agents.sock", "agents.pipe", "agents.lock"
+LONGEST_PATH = 100
+"""Bytes of a socket's path that every system takes."""
+
+
+def runtime_folder() -> Path:
+    """Return the folder, which needn't be there. Raises `CarrelError` where the environment names none."""
+    windows = sys.platform == "win32"
+    for variable, below in (
+        (("LOCALAPPDATA", "carrel/run"),) if windows else (("XDG_RUNTIME_DIR", "carrel"), ("XDG_CACHE_HOME", "carrel/run"))
+    ):
+        if (named := os.environ.get(variable)) and Path(named).is_absolute():
+            return Path(named) / below
+    if not windows and (home := os.environ.get("HOME")) and Path(home).is_absolute():
+        return Path(home) / ".cache/carrel/run"
+    raise CarrelError("There is no folder for the server of agents' hooks", "Set HOME (on Windows LOCALAPPDATA).")
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder. Raises `CarrelError` where it can't be made, or may be read by others."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.lstat()
+    except OSError as error:
+        raise CarrelError(f"{folder} can't be made: {error.strerror}", "Make it writable.") from None
+    if sys.platform != "win32" and (
+        not stat.S_ISDIR(state.st_mode) or state.st_uid != os.geteuid() or stat.S_IMODE(state.st_mode) & 0o077
+    ):
+        raise CarrelError(f"{folder} isn't yours alone", f"Remove it, or give it to yourself: chmod 700 {folder}")

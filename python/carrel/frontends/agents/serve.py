@@ -1,0 +1,147 @@
+"""The server behind agents' hooks: one a user, started by the first prompt, gone when none came for a while.
+
+A client sends `carrel-hook/1 VERSION AGENT LENGTH`, a line feed and the hook's JSON; it gets `ok LENGTH`, a line feed and what
+the hook prints, or `other` where the server is of another version, which ends then: the client starts its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from carrel.frontends.agents.answering import Answering
+from carrel.frontends.agents.meeting_place import LOCK, LONGEST_PATH, SOCKET, make_private, runtime_folder
+from carrel.frontends.common import logs
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.model.errors import Cancelled, CarrelError, place_of
+from carrel.model.native import __version__
+from carrel.system.file_lock import locked
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 30 * 60.0
+LOOK_SECONDS = 5.0
+"""Between two looks whether anybody still comes, and whether clients can still find the socket."""
+LONGEST = 4 * 1024 * 1024
+_PROTOCOL = "carrel-hook/1"
+_READ_SECONDS, _LOCK_SECONDS = 5.0, 10.0
+
+
+def serve(idle_seconds: float = IDLE_SECONDS) -> int:
+    """Serve until nobody came for so long. Returns at once where another server does already. Raises `CarrelError`."""
+    folder = runtime_folder()
+    make_private(folder)
+    logs.start()
+    logs.set_level("warning")
+    try:
+        with locked(folder / LOCK, _LOCK_SECONDS) as alone:
+            if alone:
+                run_cancellable(HookServer(folder, idle_seconds).run())
+    except OSError as error:
+        raise CarrelError(f"{folder} can't be used: {error.strerror}", "Make it writable.") from None
+    except Cancelled:
+        pass
+    return 0
+
+
+class HookServer:
+    """Answers the clients of one user."""
+
+    def __init__(self, folder: Path, idle_seconds: float) -> None:
+        self._folder, self._idle_seconds = folder, idle_seconds
+        self._answering = Answering()
+        self._asked = time.monotonic()
+        self._under_way = 0
+        self._ended = asyncio.Event()
+
+    async def run(self) -> None:
+        """Answer until nobody came for a while, or a client of another version did."""
+        try:
+            async with self._listening() as is_found:
+                while not self._ended.is_set() and is_found() and self._is_used():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._ended.wait(), min(LOOK_SECONDS, self._idle_seconds))
+            async with asyncio.timeout(_READ_SECONDS):
+                while self._under_way:  # noqa: ASYNC110 - the last clients get their answers
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            pass
+        finally:
+            await self._answering.close()
+
+    def _is_used(self) -> bool:
+        return bool(self._under_way) or time.monotonic() - self._asked < self._idle_seconds
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[Callable[[], bool]]:
+        if sys.platform == "win32":
+            from carrel.frontends.agents.windows_pipe import listening  # noqa: PLC0415 - Windows only
+
+            async with listening(self._folder, self._connected) as is_found:
+                yield is_found
+        else:
+            path = self._folder / SOCKET
+            if len(os.fsencode(path)) > LONGEST_PATH:
+                raise CarrelError(f"{path} is too long a path for a socket", "Set XDG_RUNTIME_DIR to a shorter one.")
+            path.unlink(missing_ok=True)  # of a server that was killed: the lock is ours
+            before = os.umask(0o177)
+            try:
+                server = await asyncio.start_unix_server(self._connected, path)
+            finally:
+                os.umask(before)
+            made = path.stat().st_ino
+
+            def is_found() -> bool:
+                with contextlib.suppress(OSError):
+                    return path.stat().st_ino == made
+                return False
+
+            try:
+                yield is_found
+            finally:
+                server.close()
+                if is_found():
+                    path.unlink(missing_ok=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._exchange(reader, writer)
+            writer.close()
+            await writer.wait_closed()
+        except (OSError, EOFError, ValueError, TimeoutError, asyncio.LimitOverrunError):
+            writer.close()  # the client was killed, or is none
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one client. Raises what reading and writing do."""
+        self._under_way += 1
+        try:
+            async with asyncio.timeout(_READ_SECONDS):
+                protocol, version, agent, length = (await reader.readuntil(b"\n")).decode("ascii").split()
+                if (protocol, version) != (_PROTOCOL, __version__):
+                    writer.write(b"other\n")
+                    self._ended.set()
+                    return
+                if not 0 <= int(length) <= LONGEST:
+                    return
+                asked = await reader.readexactly(int(length))
+            answer = json.dumps(await self._answer(agent, asked)).encode()
+            writer.write(b"ok %d\n%s" % (len(answer), answer))
+            await writer.drain()
+        finally:
+            self._under_way -= 1
+            self._asked = time.monotonic()
+
+    async def _answer(self, agent: str, asked: bytes) -> dict[str, object]:
+        try:
+            return await self._answering.answer(agent, asked)
+        except Exception as error:
+            log.error("No context for a prompt: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - it may quote
+            return {}
