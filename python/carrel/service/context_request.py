@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _KEPT = 64
 
-Revise: TypeAlias = "Callable[[ContextPack, Retrieval, float], ContextPack]"
-"""Makes of a pack, on its thread, what is given: of what it was found by, and of the floor of the model that gave the cosines."""
+Judge: TypeAlias = "Callable[[Retrieval, float], bool]"
+"""Tells whether what was found is wanted; the number is the floor of the model that gave the cosines."""
+Revise: TypeAlias = "Callable[[ContextPack], ContextPack]"
+"""Makes of a pack what is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class ContextRequest:
     plan: Planning | None = None
     rerank: bool | None = None
     sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
+    wants: Judge | None = None  # it and `revise` run on the search's thread
     revise: Revise | None = None
 
 

@@ -233,7 +233,11 @@ class Packing:
 
         found = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
-        kept = {hit.chunk.id for hit in (found.answer if self._request.trigger == "explicit" else found.wanted)}
+        wants = self._request.wants
+        wanted = found.answer if self._request.trigger == "explicit" else found.wanted
+        if wants is not None and not wants(found, self._index.embedder.spec.floor):
+            wanted = ()
+        kept = {hit.chunk.id for hit in wanted}
         own = tuple(hit for hit in found.hits if hit.chunk.id in kept or hit.chunk.path in ranking.query.pinned)
         attached, not_given = self._attached(ranking.view, token)
         return Selected(
@@ -281,7 +285,7 @@ class Packing:
                 read_lines=selected.lines,
             )
         if request.revise is not None:
-            packed = request.revise(packed, selected.found, self._index.embedder.spec.floor)
+            packed = request.revise(packed)
         watch.lap("pack")
         doubted = unsure(packed, request, selected.found.confidence, ranking.query.pinned) if hits == own else None
         notices = [selected.notice, doubted]

@@ -35,12 +35,15 @@ pub use windows::{Stream, connect, is_private, make_folder};
 mod unix {
     use std::io::ErrorKind::{ConnectionRefused, NotFound};
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    use std::time::Duration;
 
     use super::{Connected, Path};
 
     /// The connection.
     pub type Stream = std::os::unix::net::UnixStream;
 
+    /// How long the server may take for an answer.
+    const ANSWER: Duration = Duration::from_secs(2);
     /// The rights of group and others.
     const OTHERS: u32 = 0o077;
 
@@ -66,7 +69,10 @@ mod unix {
             _ => {}
         }
         match Stream::connect(folder.join("agents.sock")) {
-            Ok(stream) => Connected::To(stream),
+            Ok(stream) => match stream.set_read_timeout(Some(ANSWER)).and_then(|()| stream.set_write_timeout(Some(ANSWER))) {
+                Ok(()) => Connected::To(stream),
+                Err(_) => Connected::NotAllowed,
+            },
             Err(error) if matches!(error.kind(), NotFound | ConnectionRefused) => Connected::ToNobody,
             Err(_) => Connected::NotAllowed,
         }

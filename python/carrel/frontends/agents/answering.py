@@ -86,7 +86,7 @@ def project_of(folder: str) -> Path | None:
     if "\0" in folder or ".." in path.parts or not path.is_absolute() or not path.is_dir() or breadth(path):
         return None
     for place in (path, *path.parents):
-        if breadth(place):
+        if place != path and breadth(place):
             break
         if (place / ".git").exists():
             return place

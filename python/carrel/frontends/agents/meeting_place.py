@@ -13,6 +13,8 @@ from pathlib import Path
 from carrel.model.errors import CarrelError
 
 SOCKET, PIPE, LOCK = "agents.sock", "agents.pipe", "agents.lock"
+STARTING = "agents.starting"
+"""A client made it when it started the server; while it is new nobody else does."""
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes."""
 

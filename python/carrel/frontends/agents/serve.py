@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from carrel.frontends.agents.answering import Answering
-from carrel.frontends.agents.meeting_place import LOCK, LONGEST_PATH, SOCKET, make_private, runtime_folder
+from carrel.frontends.agents.meeting_place import LOCK, LONGEST_PATH, SOCKET, STARTING, make_private, runtime_folder
 from carrel.frontends.common import logs
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.model.errors import Cancelled, CarrelError, place_of
@@ -66,6 +66,7 @@ class HookServer:
         """Answer until nobody came for a while, or a client of another version did."""
         try:
             async with self._listening() as is_found:
+                (self._folder / STARTING).unlink(missing_ok=True)
                 while not self._ended.is_set() and is_found() and self._is_used():
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._ended.wait(), min(LOOK_SECONDS, self._idle_seconds))

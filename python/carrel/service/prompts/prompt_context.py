@@ -12,7 +12,6 @@ from carrel.model.errors import CarrelError
 from carrel.model.types import Budget, ContextPack
 from carrel.pack.context import with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
-from carrel.search.retriever import Retrieval
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 from carrel.service.prompts.memory import GivenLines
@@ -69,10 +68,9 @@ class PromptContexts:
         if not workspace.has_index:
             return self._index(workspace)
 
-        def revised(pack: ContextPack, found: Retrieval, floor: float) -> ContextPack:
-            wanted = is_wanted(text, found, floor)
-            items = list(self._given.new(prompt.session, workspace.root_key, pack.items) if wanted else ())
-            revised = with_items(pack, items, prompt.form, workspace.tokenizer(None))
+        def revised(pack: ContextPack) -> ContextPack:
+            items = list(self._given.new(prompt.session, workspace.root_key, pack.items))
+            revised = pack if len(items) == len(pack.items) else with_items(pack, items, prompt.form, workspace.tokenizer(None))
             while items and prompt.most_bytes is not None and len(revised.text.encode()) > prompt.most_bytes:
                 items.pop()
                 revised = with_items(pack, items, prompt.form, workspace.tokenizer(None))
@@ -88,6 +86,7 @@ class PromptContexts:
                 deadline_ms=DEADLINE_MS,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
+                wants=lambda found, floor: is_wanted(text, found, floor),
                 revise=revised,
             ),
         )
