@@ -78,7 +78,7 @@ class Settings:
     )
     prompt_tokens: Annotated[int, Meta(ge=100, le=20_000)] = _setting(
         1_500,
-        "How many tokens are put beside a prompt of an agent in a terminal at most; they stay in its conversation.",
+        "How many tokens go beside a prompt of an agent in a terminal at most.",
         workspace="lower",
     )
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
