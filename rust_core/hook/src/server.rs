@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use crate::meeting_place;
 
-/// Between two starts: of many prompts one starts it, and one that can't start isn't tried at each.
-const PAUSE: Duration = Duration::from_secs(10);
+/// While a start is so new, it may still come up. A server that listens removes the mark of its start.
+const NEW: Duration = Duration::from_secs(10);
+/// What didn't come up isn't tried again before so long, since each try costs a prompt more than a second.
+const PAUSE: Duration = Duration::from_secs(300);
 
 /// Variables that the server needs; what else stands in an agent's environment, such as its tokens, is not handed on.
 const VARIABLES: [&str; 31] = [
@@ -45,7 +47,7 @@ const VARIABLES: [&str; 31] = [
 ];
 const PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Starts the server unless somebody did a moment ago. False, or `None`, where it can't be started.
+/// Starts the server unless somebody did a moment ago; tells whether it is worth waiting for. `None` where it can't be started.
 pub fn start(folder: &Path) -> Option<bool> {
     if !meeting_place::is_private(folder) {
         meeting_place::make_folder(folder).ok()?;
@@ -55,8 +57,8 @@ pub fn start(folder: &Path) -> Option<bool> {
     }
     let mark = folder.join("agents.starting");
     let age = mark.metadata().and_then(|state| state.modified()).ok().and_then(|then| then.elapsed().ok());
-    if age.is_some_and(|age| age < PAUSE) {
-        return Some(true);
+    if let Some(age) = age.filter(|age| *age < PAUSE) {
+        return Some(age < NEW);
     }
     std::fs::write(&mark, b"").ok()?;
     let mut command = Command::new(program()?);

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,17 @@ def test_a_server_ends_when_nobody_comes_or_finds_it(hooks: Hooks) -> None:
     wait_until(hooks.socket.exists)
     hooks.socket.unlink()
     assert lost.wait(60) == 0
+
+
+def test_a_server_that_does_not_come_up_is_not_tried_at_each_prompt(hooks: Hooks, project: Path) -> None:
+    hooks.runtime.mkdir(mode=0o700)
+    mark = hooks.runtime / "agents.starting"
+    mark.touch()
+    os.utime(mark, (time.time() - 60, time.time() - 60))
+    assert hooks.ask(project) == {}
+    os.utime(mark, (time.time() - 600, time.time() - 600))
+    assert "authenticate_user" in hooks.added(project)
+    assert not mark.exists()
 
 
 def test_both_sides_look_for_the_same_folder(hooks: Hooks, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
