@@ -28,7 +28,9 @@ from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.tools import Tools
 from carrel.model.caller import Caller
 from carrel.model.fakes import FakeAuditLog
+from carrel.pack.formats import Form
 from carrel.policy.audit import AuditTrail
+from carrel.service.prompts.prompt_context import WITH_TAGS, WITHOUT_TAGS, Prompt, PromptContexts
 from carrel.service.session import Session
 
 CASES = int(os.environ.get("CARREL_TEST_HOSTILE_CASES", "40"))
@@ -66,13 +68,13 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     files = {f"notes/case{number}.md": hostile(random) for number in range(CASES)}
     root = write_files(tmp_path / "shop", {**SHOP, **files})
     session = Session(Composition(audit=AuditTrail(Caller("editor"), FakeAuditLog())), longest_match)
-    session.configure({"ragEnabled": True, "ragTopK": 20})
+    session.configure({"ragEnabled": True, "ragTopK": 20, "promptTokens": 8_000})
     readiness = IndexReadiness()
     tools = Tools(Folders(session, [root], fallback=root), readiness)
     commands = Commands(session, None)
     await commands.search({"query": QUESTION, "waitMs": 60_000})
     proxy = ContextInjector(InjectionOptions((root,), tokens=8_000, deadline_ms=60_000), ContextSwitch())
-    yield SimpleNamespace(tools=tools, commands=commands, proxy=proxy)
+    yield SimpleNamespace(tools=tools, commands=commands, proxy=proxy, workspace=session.workspace(None))
     await proxy.close()
     await session.close()
 
@@ -97,6 +99,11 @@ async def proxied(opened: Any) -> tuple[str, int, str]:
     body = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "%s"}]}' % QUESTION.encode()
     rewritten = await opened.proxy.rewrite("/v1/chat/completions", body, None, lambda: None)
     return json.loads(rewritten.body)["messages"][-1]["content"], len(rewritten.given), ""
+
+
+async def hooked(opened: Any, form: Form) -> tuple[str, int, str]:
+    added = await PromptContexts().addition(opened.workspace, Prompt(QUESTION, form=form))
+    return added.text, int(added.line.split()[1]), added.line
 
 
 async def copilot(opened: Any, tool: str) -> tuple[str, int, str]:
@@ -132,6 +139,7 @@ ASK: dict[str, tuple[Callable[[Any], Awaitable[tuple[str, int, str]]], str]] = {
     "mcp search_code": (lambda opened: mcp(opened, "search_code", limit=20), "tool"),
     "mcp search_knowledge_base": (lambda opened: mcp(opened, "search_knowledge_base", limit=20), "documents"),
     "chat proxy": (proxied, "xml"),
+    "agents' hooks": (lambda opened: hooked(opened, WITH_TAGS), "xml"),
     "copilot's agent, code": (lambda opened: copilot(opened, search_tools.SEARCH), "tool"),
     "copilot's agent, documents": (lambda opened: copilot(opened, search_tools.KNOWLEDGE), "documents"),
 }
@@ -146,8 +154,8 @@ async def test_no_place_leaves_its_block_and_whoever_asks_is_told(opened: Any) -
         assert count(text) == own, way
         assert ORDER in text, "it stays as it is"
         assert "may mislead the model" in told or way == "chat proxy", way
-    text, places, _ = await lsp(opened, "source")
-    assert source_headers(text) == 2 * places - 1, "a header each, and a line between two"
+    for text, places, _ in (await lsp(opened, "source"), await hooked(opened, WITHOUT_TAGS)):
+        assert source_headers(text) == 2 * places - 1, "a header each, and a line between two"
     pack = await opened.commands.context({"query": "authenticate_user login", "topK": 1, "trigger": "explicit"})
     assert pack.hits
     assert "mislead" not in str(pack.error), "harmless places have no notice"

@@ -74,7 +74,7 @@ async def test_each_caller_has_the_rights_that_the_person_gave_it(workspace: Wor
         assert (await tools.run(SORT, "b\na")).problem == ""
         assert "`allow.mcp` doesn't name `run`" in (await tools.run(MODERATE, "b\na")).problem
         assert refused(log) == [("mcp: agent", "sources")] * 3 + [("mcp: agent", "run")]
-    for entry in ("chat proxy", "copilot proxy"):
+    for entry in ("chat proxy", "copilot proxy", "agent hook"):
         with called_by(Caller(entry)):
             pack = await context(workspace, ContextRequest("where is authenticate_user", 5, Budget(4_000)))
             assert "`allow.proxy` doesn't name `search`" in (pack.error or "")
@@ -94,6 +94,6 @@ def test_only_the_persons_own_file_gives_rights_and_every_caller_has_a_key() -> 
     wrongs: list[dict[str, list[str]]] = [{"web": []}, {"mcp": ["everything"]}]
     for wrong in wrongs:
         assert "allow" in str(resolve(Layer("mine", {"allow": wrong}, own=True))[1][0])
-    assert {key_of(entry) for entry in ("editor", "mcp", "chat proxy", "copilot proxy", "command line")} == {
+    assert {key_of(entry) for entry in ("editor", "mcp", "chat proxy", "copilot proxy", "agent hook", "command line")} == {
         *("editor", "mcp", "proxy", "commandLine")
     }

@@ -95,7 +95,8 @@ class PromptContexts:
             return NOTHING
         self._given.add(prompt.session, workspace.root_key, pack.items)
         count = len(pack.items)
-        return Addition(pack.text, f"Carrel: {count} place{'s' if count > 1 else ''}, {pack.tokens:,} tokens")
+        line = f"Carrel: {count} place{'s' if count > 1 else ''}, {pack.tokens:,} tokens"
+        return Addition(pack.text, f"{line}. {answer.notice}" if answer.notice else line)
 
     def _index(self, workspace: Workspace) -> Addition:
         """Have a folder's first index made, and say so once."""
