@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.frontends.common.transcripts import MOST_BYTES, MOST_TURNS, last_turns
+from carrel.frontends.common.transcripts import MOST_BYTES, MOST_TURNS, Transcript, read_transcript
 from carrel.model.conversation import Message
 
 SAID = [Message("user", "where is it?"), Message("assistant", "In `auth.py`."), Message("user", "and who calls it?")]
@@ -60,6 +60,10 @@ FORMS = {
 }
 
 
+def last_turns(path: str, prompt: str = "") -> list[Message]:
+    return list(read_transcript(path, prompt).turns)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "transcript"
@@ -103,6 +107,21 @@ def test_no_cut_of_a_transcript_raises(tmp_path_factory: pytest.TempPathFactory,
     begin, end = data.draw(st.integers(0, len(whole))), data.draw(st.integers(0, len(whole)))
     file.write_bytes(whole[begin:end] + data.draw(st.binary(max_size=20)))
     assert {turn.text for turn in last_turns(str(file))} <= {said.text for said in SAID}
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"type": "system", "subtype": "compact_boundary", "uuid": "u1", "content": "Conversation compacted"},
+        {"type": "compacted", "timestamp": "u1", "payload": {"message": "short"}},
+        {"type": "system", "subtype": "chat_compression", "uuid": "u1"},
+    ],
+)
+def test_a_cut_of_the_conversation_is_noticed(file: Path, cut: dict[str, Any]) -> None:
+    file.write_text(f"{FORMS['claude']}\n{json.dumps({**cut, 'uuid': 'u0', 'timestamp': 'u0'})}\n{json.dumps(cut)}\n", "utf-8")
+    assert read_transcript(str(file)) == Transcript(tuple(SAID), "u1")
+    file.write_text(FORMS["claude"], "utf-8")
+    assert read_transcript(str(file)).compacted == ""
 
 
 def test_deep_values_and_other_types_are_no_turns(file: Path) -> None:

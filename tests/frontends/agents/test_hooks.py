@@ -40,10 +40,13 @@ def test_each_agent_gets_context_in_its_form(hooks: Hooks, project: Path) -> Non
         assert "def authenticate_user" in inner["additionalContext"]
         assert inner.get("hookEventName") == hook.event
         assert ("<" in inner["additionalContext"]) is (agent not in {"gemini", "qwen"})
-    last = subprocess.run(
-        [sys.executable, "-m", "carrel", "agents", "last", "--json"], env=hooks.env, capture_output=True, check=True
-    )
-    assert {(one["agent"], one["session"]) for one in json.loads(last.stdout)} >= {("claude-code", "s"), ("qwen", "t")}
+    command = [sys.executable, "-m", "carrel", "agents", "last", "--json"]
+
+    def recorded() -> bool:  # the log is written a moment later
+        last = subprocess.run(command, env=hooks.env, capture_output=True, check=True)
+        return {(one["agent"], one["session"]) for one in json.loads(last.stdout)} >= {("claude-code", "s"), ("qwen", "t")}
+
+    wait_until(recorded)
 
 
 def test_what_only_steers_and_what_is_no_project_gets_nothing(hooks: Hooks, project: Path) -> None:

@@ -33,6 +33,18 @@ def test_what_a_session_has_is_not_new_to_it_alone() -> None:
     assert had.new("s", "/p", [item(1, ROWS, "b.py")]) == (item(1, ROWS, "b.py"),)
 
 
+def test_a_session_that_was_cut_short_gets_what_it_had_again() -> None:
+    had = GivenLines()
+    for mark in ("", "one", "two"):
+        had.cut("s", mark)
+        assert had.new("s", "/p", [item(1, ROWS)])
+        had.add("s", "/p", [item(1, ROWS)])
+        for same in ("", mark):
+            had.cut("s", same)
+            had.cut("t", "three")
+            assert not had.new("s", "/p", [item(1, ROWS)])
+
+
 def test_a_changed_line_and_many_new_ones_make_a_place_new() -> None:
     had = GivenLines()
     had.add("s", "/p", [item(1, ROWS)])

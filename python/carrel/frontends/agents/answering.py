@@ -12,7 +12,7 @@ import msgspec
 from carrel.composition.composition import Composition
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.transcripts import last_turns
+from carrel.frontends.common.transcripts import read_transcript
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller, called_by
 from carrel.policy.audit import AuditTrail
@@ -48,8 +48,8 @@ class Answering:
         if not text or folder is None:
             return {}
         session = _text(asked, "session_id") or _text(asked, "sessionId")
-        turns = await asyncio.to_thread(last_turns, _text(asked, "transcript_path"), text)
-        prompt = Prompt(text, f"{agent} {session}" if session else "", turns, hook.form, hook.most_bytes)
+        said = await asyncio.to_thread(read_transcript, _text(asked, "transcript_path"), text)
+        prompt = Prompt(text, f"{agent} {session}" if session else "", said.turns, said.compacted, hook.form, hook.most_bytes)
         with called_by(Caller("agent hook", f"{agent} {session[:8]}".strip())):
             return hook.answer(await self._contexts.addition(self._workspace(folder), prompt))
 

@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from carrel.model.conversation import Message, Role
@@ -22,19 +23,29 @@ _LONGEST = 20_000
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "gemini": "assistant", "model": "assistant"}
 _TAGGED = re.compile(r"\s*<[a-z][\w-]*>")
 """What a program put among a person's words, such as `<environment_context>` and `<system-reminder>`."""
+_COMPACTED = re.compile(r"(?:\w+_)?comp(?:act|ress)", re.IGNORECASE)
 _INDENTED = re.compile(r"(?m)^    (?=\{$)")
 """Where a message begins in Gemini's file, which is written with two blanks a level."""
 
 
-def last_turns(path: str, prompt: str = "") -> list[Message]:
-    """Return the last turns, oldest first, without `prompt` itself; none of a file that isn't there or isn't the user's own."""
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What is read of one: the last turns, oldest first, and when what was before was cut short, in the agent's own words."""
+
+    turns: tuple[Message, ...] = ()
+    compacted: str = ""
+
+
+def read_transcript(path: str, prompt: str = "") -> Transcript:
+    """Return the end of a transcript without `prompt` itself; nothing of a file that isn't there or isn't the user's own."""
     tail = _tail(path)
     if tail is None:
-        return []
-    turns = [turn for record in _records(tail) if (turn := _turn(record))]
+        return Transcript()
+    records = list(_records(tail))
+    turns = [turn for record in records if (turn := _turn(record))]
     if turns and turns[-1].role == "user" and turns[-1].text.strip() == prompt.strip():
         del turns[-1]
-    return turns[-MOST_TURNS:]
+    return Transcript(tuple(turns[-MOST_TURNS:]), next(filter(None, map(_compacted, reversed(records))), ""))
 
 
 def _tail(path: str) -> str | None:
@@ -83,6 +94,13 @@ def _decoded(text: str, start: int = 0) -> Any:
         return json.JSONDecoder().raw_decode(text, start)[0]
     except (ValueError, RecursionError):
         return None
+
+
+def _compacted(record: dict[str, Any]) -> str:
+    """Return what tells a record of a cut from every other; empty for any other record."""
+    kinds = (record.get("type"), record.get("subtype"))
+    is_cut = any(isinstance(kind, str) and _COMPACTED.match(kind) for kind in kinds)
+    return str(record.get("uuid") or record.get("timestamp") or "compacted")[:100] if is_cut else ""
 
 
 def _turn(record: dict[str, Any]) -> Message | None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.transcripts import last_turns
+from carrel.frontends.common.transcripts import read_transcript
 from carrel.frontends.mcp.folders import Folders
 from carrel.model.caller import Caller, called_by
 from carrel.model.errors import InvalidInput
@@ -54,8 +54,8 @@ class PromptHook:
         if self._switch is None:
             self._switch = ContextSwitch()
         self._folders.switch_context(on=self._switch.on)
-        turns = await asyncio.to_thread(last_turns, asked.transcript, asked.prompt)
-        prompt = Prompt(asked.prompt, asked.session, turns, _HOOK.form, _HOOK.most_bytes)
+        said = await asyncio.to_thread(read_transcript, asked.transcript, asked.prompt)
+        prompt = Prompt(asked.prompt, asked.session, said.turns, said.compacted, _HOOK.form, _HOOK.most_bytes)
         with called_by(Caller(caller.entry, f"{caller.name} {asked.session[:8]}".strip())):
             addition = await self._contexts.addition(workspace, prompt)
         return json.dumps(_HOOK.answer(addition))

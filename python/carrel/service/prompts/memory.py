@@ -22,11 +22,23 @@ class GivenLines:
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[tuple[str, str], _Lines] = OrderedDict()
+        self._cuts: OrderedDict[str, str] = OrderedDict()  # by session
 
     def new(self, session: str, folder: str, items: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
         """Return the items that a session doesn't have yet as they stand now. A session without a name has none."""
         had = self._sessions.get((session, folder))
         return tuple(item for item in items if not had or _is_new(dict(_lines(item)), had))
+
+    def cut(self, session: str, mark: str) -> None:
+        """Forget what a session had where its agent has cut the conversation short since: each cut has a mark of its own."""
+        if not mark or self._cuts.get(session) == mark:
+            return
+        self._cuts[session] = mark
+        self._cuts.move_to_end(session)
+        while len(self._cuts) > MOST_SESSIONS:
+            self._cuts.popitem(last=False)
+        for key in [key for key in self._sessions if key[0] == session]:
+            del self._sessions[key]
 
     def add(self, session: str, folder: str, items: Iterable[ContextItem]) -> None:
         """Note that a session was given these items."""

@@ -29,11 +29,15 @@ _LONGEST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt as it comes in. `session` is the agent's name for the conversation, `turns` its last turns, oldest first."""
+    """A prompt as it comes in. `session` is the agent's name for the conversation, `turns` its last turns, oldest first.
+
+    `compacted` is another text after each time that the agent cut the conversation short.
+    """
 
     text: str
     session: str = ""
     turns: Sequence[Message] = ()
+    compacted: str = ""
     form: Form = WITH_TAGS
     most_bytes: int | None = None  # some agents cut a longer text, or put it elsewhere
 
@@ -67,6 +71,8 @@ class PromptContexts:
             return NOTHING
         if not workspace.has_index:
             return self._index(workspace)
+
+        self._given.cut(prompt.session, prompt.compacted)
 
         def revised(pack: ContextPack) -> ContextPack:
             items = list(self._given.new(prompt.session, workspace.root_key, pack.items))
