@@ -41,8 +41,12 @@ CODEX = [
     ),
     {"type": "event_msg", "payload": {"type": "user_message", "message": "and who calls it?"}},
 ]
+ADDED = {"text": "<qwen:user-prompt-submit-context>\nSource: a.py:1-2"}
 QWEN = [
-    {"type": said.role, "message": {"role": {"assistant": "model"}.get(said.role, said.role), "parts": [{"text": said.text}]}}
+    {
+        "type": said.role,
+        "message": {"role": {"assistant": "model"}.get(said.role, said.role), "parts": [{"text": said.text}, ADDED]},
+    }
     for said in SAID
 ]
 GEMINI = {

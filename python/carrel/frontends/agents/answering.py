@@ -85,12 +85,8 @@ def project_of(folder: str) -> Path | None:
     path = Path(folder)
     if "\0" in folder or ".." in path.parts or not path.is_absolute() or not path.is_dir() or breadth(path):
         return None
-    for place in (path, *path.parents):
-        if place != path and breadth(place):
-            break
-        if (place / ".git").exists():
-            return place
-    return path
+    top = next((place for place in (path, *path.parents) if (place / ".git").exists()), path)
+    return path if top != path and breadth(top) else top
 
 
 def _text(asked: dict[str, Any], name: str) -> str:
