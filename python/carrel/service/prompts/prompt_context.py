@@ -106,12 +106,13 @@ class PromptContexts:
 
     def _index(self, workspace: Workspace) -> Addition:
         """Have a folder's first index made, and say so once."""
-        if workspace.root_key in self._begun:
-            return NOTHING
+        key = workspace.root_key
+        told, task = key in self._begun, self._begun.get(key)
 
         async def index() -> None:
             with contextlib.suppress(CarrelError):  # it is the workspace's error state by now
                 await workspace.ready(explicit=True, wait_ms=0)
 
-        self._begun[workspace.root_key] = asyncio.get_running_loop().create_task(index())
-        return Addition(line=INDEXING)
+        if task is None or task.done():
+            self._begun[key] = asyncio.get_running_loop().create_task(index())
+        return NOTHING if told else Addition(line=INDEXING)
