@@ -16,6 +16,7 @@ import pytest
 from tests.frontends.agents.conftest import ASKED, Hooks
 from tests.waiting import wait_until
 
+from carrel.frontends.agents.answering import project_of
 from carrel.frontends.agents.client import AGENTS, program
 from carrel.frontends.agents.meeting_place import runtime_folder
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
@@ -126,6 +127,7 @@ def test_a_client_replaces_a_server_of_another_version(hooks: Hooks, project: Pa
 
     leaving = threading.Thread(target=leave)
     leaving.start()
+    assert hooks.ask(project) != {}
     assert "authenticate_user" in hooks.added(project)
     leaving.join()
 
@@ -179,7 +181,14 @@ def test_a_runtime_folder_that_is_not_private_is_not_used(hooks: Hooks, project:
         case _:
             (hooks.runtime.parent / "elsewhere").mkdir(mode=0o700)
             hooks.runtime.symlink_to(hooks.runtime.parent / "elsewhere")
-    assert hooks.ask(project) == {}
+    with socket.socket(socket.AF_UNIX) as somebodys:
+        if state != "a file":
+            somebodys.bind(str(hooks.socket))
+            somebodys.listen()
+            somebodys.setblocking(False)
+        assert hooks.ask(project) == {}
+        with pytest.raises(OSError):  # noqa: PT011 - nobody connected, or nobody could
+            somebodys.accept()
     assert not hooks.servers()
 
 
@@ -207,11 +216,21 @@ def test_a_server_that_does_not_come_up_is_not_tried_at_each_prompt(hooks: Hooks
     hooks.runtime.mkdir(mode=0o700)
     mark = hooks.runtime / "agents.starting"
     mark.touch()
+    assert "starting" in hooks.ask(project)["systemMessage"]  # it may still come up
     os.utime(mark, (time.time() - 60, time.time() - 60))
     assert hooks.ask(project) == {}
     os.utime(mark, (time.time() - 600, time.time() - 600))
     assert "authenticate_user" in hooks.added(project)
     assert not mark.exists()
+
+
+def test_a_folder_belongs_to_its_repository_unless_that_is_no_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert project_of(str(project / "src")) == project
+    assert project_of(str(project.parent)) == project.parent
+    monkeypatch.setenv("HOME", str(project))  # of which a person keeps files in git
+    assert project_of(str(project / "src")) == project / "src"
+    for folder in (str(project), "/", "/etc", "", "src", f"{project}/src/..", f"{project}\0"):
+        assert project_of(folder) is None, folder
 
 
 def test_both_sides_look_for_the_same_folder(hooks: Hooks, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:

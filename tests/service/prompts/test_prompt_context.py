@@ -78,9 +78,9 @@ async def test_without_an_index_nothing_waits_and_it_is_said_once(open_workspace
 
 
 async def test_who_switched_context_off_gets_none(open_workspace: Open) -> None:
-    workspace = await indexed(open_workspace())
-    workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=False)))
-    assert await PromptContexts().addition(workspace, Prompt(ASKED)) == NOTHING
+    for workspace in (open_workspace("new"), await indexed(open_workspace())):
+        workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=False)))
+        assert await PromptContexts().addition(workspace, Prompt(ASKED)) == NOTHING
 
 
 async def _complete(workspace: Workspace) -> None:

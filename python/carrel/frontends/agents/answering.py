@@ -45,7 +45,7 @@ class Answering:
         if hook is None or not isinstance(asked, dict) or not self._is_on():
             return {}
         text, folder = _text(asked, "prompt"), project_of(_text(asked, "cwd"))
-        if not text or folder is None:
+        if folder is None:
             return {}
         session = _text(asked, "session_id") or _text(asked, "sessionId")
         said = await asyncio.to_thread(read_transcript, _text(asked, "transcript_path"), text)
