@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from carrel.frontends.chat_proxy.questions import conversation_in
+from carrel.frontends.cli.assistants import jsonc
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.transport import BadFrame, frame, read_frame
 from carrel.frontends.common.uris import folder_path, join_uri, path_to_uri, relative_to, uri_to_path
 from carrel.frontends.copilot.frames import Frame, FrameReader
 from carrel.frontends.copilot.turns import turn_of
-from carrel.frontends.mcp import jsonc
 from carrel.model.errors import CarrelError
 from carrel.pack.chat import augment, question_of
 from carrel.question import issue_text, query_words

@@ -9,8 +9,11 @@ from importlib import import_module
 from carrel.frontends.cli.terminal.output import Output
 
 _ACTIONS = {
+    "install": "install",
     "last": "last",
     "serve": "serve",
+    "status": "install",
+    "uninstall": "install",
 }
 """Where each action is, in this folder."""
 

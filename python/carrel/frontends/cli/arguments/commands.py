@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
 
-MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli")
-"""Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.mcp.clients` says where it is."""
+MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", "codex", "gemini", "opencode", "qwen")
+"""Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.cli.assistants.clients` says where it is."""
 
 
 class WrongUsage(Exception):

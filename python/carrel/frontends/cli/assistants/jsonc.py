@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from carrel.model.errors import CarrelError
 
@@ -22,14 +22,18 @@ class BadJson(CarrelError):
     """The text isn't JSON, not even with comments."""
 
 
+Path: TypeAlias = tuple[str | int, ...]
+"""Names of members and places in lists, from the outermost; the length of a list is the place behind its last item."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands. `members` are an object's: (where the key begins, its name, its value)."""
+    """A value and where it stands. `members` are an object's or a list's: (where it begins, its name or place, its value)."""
 
     start: int
     end: int
     value: Any
-    members: tuple[tuple[int, str, Node], ...] | None = None
+    members: tuple[tuple[int, str | int, Node], ...] | None = None
 
 
 def parse(text: str) -> Node:
@@ -41,45 +45,58 @@ def parse(text: str) -> Node:
     return node
 
 
-def put(text: str, path: tuple[str, str], value: object) -> str:
-    """Set `path[0].path[1]`; adds the outer object where there is none."""
-    root = _object(parse(text), "the file")
-    outer = _member(root, path[0])
-    if outer is None:
-        return _insert(text, root, path[0], {path[1]: value})
-    inner = _object(outer, f'"{path[0]}"')
-    if old := _member(inner, path[1]):
-        return (
-            text if old.value == value else text[: old.start] + _dump(text, value, _indent_of(text, old.start)) + text[old.end :]
-        )
-    return _insert(text, inner, path[1], value)
-
-
-def value_at(text: str, path: tuple[str, str]) -> Any:
-    """Return `path[0].path[1]`; None where it isn't there. Raises `BadJson`."""
-    outer = _member(_object(parse(text), "the file"), path[0])
-    found = outer and outer.members is not None and _member(outer, path[1])
-    return found.value if found else None
-
-
-def holds(text: str, key: str) -> bool:
-    """Return true if the object has that member. Raises `BadJson`."""
-    return _member(_object(parse(text), "the file"), key) is not None
-
-
-def drop(text: str, path: tuple[str, str], *, keep_outer: bool = False) -> str:
-    """Remove `path[0].path[1]`, and the outer object when nothing is left in it; the text itself where it isn't there."""
-    outer = _member(_object(parse(text), "the file"), path[0])
-    if outer is None or outer.members is None or _member(outer, path[1]) is None:
+def put(text: str, path: Path, value: object) -> str:
+    """Set what stands at a path, and add the objects and lists that lead there."""
+    node = parse(text)
+    for depth, key in enumerate(path):
+        inner = _member(_container(node, path[:depth], key), key)
+        if inner is None:
+            for missing in reversed(path[depth + 1 :]):
+                value = {missing: value} if isinstance(missing, str) else [value]
+            return _insert(text, node, key, value)
+        node = inner
+    if node.value == value:
         return text
-    text = _remove(text, outer, path[1])
+    return text[: node.start] + _dump(text, value, _indent_of(text, node.start)) + text[node.end :]
+
+
+def value_at(text: str, path: Path) -> Any:
+    """Return what stands at a path; None where nothing does. Raises `BadJson`."""
+    node = _at(parse(text), path)
+    return node and node.value
+
+
+def depth(text: str, path: Path) -> int:
+    """Return how many of the path's steps are there. Raises `BadJson`."""
     root = parse(text)
-    left = _member(root, path[0])
-    empty = not keep_outer and left is not None and not left.members and not text[left.start + 1 : left.end - 1].strip()
-    return _remove(text, root, path[0]) if empty else text
+    return max(length for length in range(len(path) + 1) if _at(root, path[:length]))
 
 
-def _insert(text: str, node: Node, key: str, value: object) -> str:
+def drop(text: str, path: Path, *, keep: int = 0) -> str:
+    """Remove what stands at a path, and what led there when nothing is left in it but for the first `keep` steps."""
+    for length in range(len(path), keep, -1):
+        root = parse(text)
+        node, outer = _at(root, path[:length]), _at(root, path[: length - 1])
+        if node is None or outer is None:
+            return text
+        if length < len(path) and (node.members or text[node.start + 1 : node.end - 1].strip()):
+            return text
+        text = _remove(text, outer, path[length - 1])
+    return text
+
+
+def _at(node: Node, path: Path) -> Node | None:
+    for depth, key in enumerate(path):
+        if not depth:
+            _container(node, (), key)
+        inner = _member(node, key)
+        if inner is None:
+            return None
+        node = inner
+    return node
+
+
+def _insert(text: str, node: Node, key: str | int, value: object) -> str:
     assert node.members is not None  # noqa: S101 - callers looked
     close = node.end - 1
     last = node.members[-1][2].end if node.members else None
@@ -87,19 +104,23 @@ def _insert(text: str, node: Node, key: str, value: object) -> str:
     trailing = last is not None and text[_skip(text, last)] == ","
     one_line = last is not None and not _LINE_END.search(text, node.start, node.end)
     if one_line and last is not None:
-        body = f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        body = f" {_name(key)}{json.dumps(value, ensure_ascii=False)}"
         return text[:content] + ("" if trailing else ",") + body + ("," if trailing else "") + text[content:]
     newline = _newline(text)
     own = _indent_of(text, node.start)
     indent = _indent_of(text, node.members[0][0]) if node.members else own + _unit(text)
-    member = f"{newline}{indent}{json.dumps(key)}: {_dump(text, value, indent)}" + ("," if trailing else "")
+    member = f"{newline}{indent}{_name(key)}{_dump(text, value, indent)}" + ("," if trailing else "")
     tail = text[content:] if _LINE_END.search(text, content, close) else newline + own + text[close:]
     if last is None or trailing:
         return text[:content] + member + tail
     return text[:last] + "," + text[last:content] + member + tail
 
 
-def _remove(text: str, node: Node, key: str) -> str:
+def _name(key: str | int) -> str:
+    return f"{json.dumps(key)}: " if isinstance(key, str) else ""
+
+
+def _remove(text: str, node: Node, key: str | int) -> str:
     members = node.members or ()
     at = next(number for number, member in enumerate(members) if member[1] == key)
     start, _, value = members[at]
@@ -139,7 +160,7 @@ def _value(text: str, at: int, depth: int) -> Node:
 
 
 def _members(text: str, start: int, depth: int) -> Node:
-    members: list[tuple[int, str, Node]] = []
+    members: list[tuple[int, str | int, Node]] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != "}":
         key = _STRING.match(text, at)
@@ -154,13 +175,13 @@ def _members(text: str, start: int, depth: int) -> Node:
 
 
 def _items(text: str, start: int, depth: int) -> Node:
-    items = []
+    items: list[tuple[int, str | int, Node]] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != "]":
         item = _value(text, at, depth + 1)
-        items.append(item.value)
+        items.append((at, len(items), item))
         at = _part(text, item.end, "]")
-    return Node(start, at + 1, items)
+    return Node(start, at + 1, [item.value for _, _, item in items], tuple(items))
 
 
 def _part(text: str, at: int, close: str) -> int:
@@ -182,13 +203,15 @@ def _content_end(text: str, start: int, end: int) -> int:
     return start + len(text[start:end].rstrip(_BLANKS))
 
 
-def _object(node: Node, what: str) -> Node:
-    if node.members is None:
-        raise BadJson(f"{what} must hold an object")
+def _container(node: Node, path: Path, key: str | int) -> Node:
+    wanted, name = (dict, "an object") if isinstance(key, str) else (list, "a list")
+    if not isinstance(node.value, wanted):
+        where = '"' + ".".join(map(str, path)) + '"' if path else "the file"
+        raise BadJson(f"{where} must hold {name}")
     return node
 
 
-def _member(node: Node, key: str) -> Node | None:
+def _member(node: Node, key: str | int) -> Node | None:
     found = [value for _, name, value in node.members or () if name == key]
     if len(found) > 1:
         raise BadJson(f'"{key}" stands there twice')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,20 @@ from hypothesis import strategies as st
 
 from carrel.frontends.cli import main
 from carrel.frontends.cli.arguments.commands import MCP_CLIENTS
-from carrel.frontends.mcp import jsonc
-from carrel.frontends.mcp.clients import CLIENTS, System, configuration
-from carrel.frontends.mcp.install import apply, plan
+from carrel.frontends.cli.assistants import install, jsonc
+from carrel.frontends.cli.assistants.clients import CLIENTS, System, command_of, configuration
+from carrel.frontends.cli.assistants.edits import Entry
+from carrel.frontends.cli.assistants.install import Change, apply
 from carrel.model.errors import CarrelError, InvalidInput
 
 ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
+
+
+def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
+    """Plan what has to change for an entry to stand in a file; None takes it out."""
+    edit = Entry((section, "carrel"), entry or ENTRY, CLIENTS["vscode"].edit("carrel", "").mine)
+    return install.plan(path, [edit], install=entry is not None)
+
 
 ZED = """// Zed settings
 {
@@ -174,7 +183,7 @@ def test_comments_and_every_line_end_survive(text: str, newline: str, around: st
 def test_a_member_goes_and_no_comment_swallows_what_follows(text: str, newline: str, name: str) -> None:
     text = f'{{"servers": {text}, "z": 2}}'.replace("\n", newline)
     before = jsonc.parse(text).value
-    after = jsonc.parse(jsonc.drop(text, ("servers", json.loads(name)), keep_outer=True)).value
+    after = jsonc.parse(jsonc.drop(text, ("servers", json.loads(name)), keep=1)).value
     before["servers"].pop(json.loads(name), None)
     assert after == before
 
@@ -320,6 +329,10 @@ PLACES: list[tuple[System, dict[str, str], str, dict[str, str]]] = [
             "zed": "/home/u/.config/zed/settings.json",
             "jetbrains": "/home/u/.config/github-copilot/intellij/mcp.json",
             "copilot-cli": "/home/u/.copilot/mcp-config.json",
+            "codex": "/home/u/.codex/config.toml",
+            "gemini": "/home/u/.gemini/settings.json",
+            "opencode": "/home/u/.config/opencode/opencode.json",
+            "qwen": "/home/u/.qwen/settings.json",
         },
     ),
     (
@@ -369,15 +382,21 @@ def test_the_command_line_knows_every_client() -> None:
     assert tuple(CLIENTS) == MCP_CLIENTS
 
 
+def opened(client: str) -> list[str]:
+    variable = CLIENTS[client].folder_variable
+    return ["--root", variable, "--roots-by-editor"] if variable else []
+
+
 @pytest.mark.parametrize("client", [name for name in CLIENTS if CLIENTS[name].workspace])
 def test_the_commands(client: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--client", client, "--workspace", "--path", str(tmp_path)]
     file = tmp_path / (CLIENTS[client].workspace or "")
     assert main(["mcp", "install", *arguments, "--dry-run"]) == 0
-    assert '+    "carrel": {' in capsys.readouterr().out
+    assert re.search(r'^\+.*carrel"?: \{|\.carrel\]$', capsys.readouterr().out, re.MULTILINE)
     assert not file.exists()
     assert main(["mcp", "install", *arguments]) == 0
-    assert json.loads(file.read_text())[CLIENTS[client].section]["carrel"]["command"] == "carrel"
+    written = (tomllib if file.suffix == ".toml" else json).loads(file.read_text())
+    assert command_of(written[CLIENTS[client].section]["carrel"]) == ["carrel", "mcp", *opened(client)]
     assert main(["mcp", "uninstall", *arguments]) == 0
     assert not file.exists()
 

@@ -1,0 +1,193 @@
+"""`carrel agents install | uninstall | status`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrel.frontends.agents.client import program
+from carrel.frontends.cli.assistants.agents import AGENTS, Agent, Place, edits_of_agent, is_here, named, started_by
+from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
+from carrel.frontends.cli.assistants.install import Change, apply_all, plan, standing
+from carrel.frontends.cli.questions.in_process import folder
+from carrel.model.errors import CarrelError, InvalidInput
+
+if TYPE_CHECKING:
+    from carrel.frontends.cli.terminal.output import Output
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What becomes of one agent's files."""
+
+    name: str
+    changes: list[Change] = field(default_factory=list)
+    is_first: bool = False
+    error: str = ""
+    backups: list[Path] = field(default_factory=list)
+
+    @property
+    def agent(self) -> Agent:
+        return AGENTS[self.name]
+
+    @property
+    def needed(self) -> bool:
+        return any(change.needed for change in self.changes)
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Install for agents, take out, or say what is there."""
+    place = Place(arguments.scope or "global", str(folder(arguments.path)), os.environ, str(Path.home()))
+    if arguments.action == "status":
+        return _status(list(AGENTS) if arguments.agent == "all" else [arguments.agent], place, output)
+    install = arguments.action == "install"
+    plans = [_planned(name, place, install=install) for name in _chosen(arguments.agent, place, install=install)]
+    needed = [one for one in plans if one.needed and not one.error]
+    if arguments.dry_run:
+        _show(needed, output)
+    elif install and not arguments.yes and (new := [one for one in needed if one.is_first]):
+        _ask(new, output)
+    if not arguments.dry_run:
+        for one in needed:
+            _apply(one, place, install=install)
+    _tell(plans, place, output, install=install, dry_run=arguments.dry_run)
+    return 1 if any(one.error for one in plans) else 0
+
+
+def _chosen(asked: str, place: Place, *, install: bool) -> list[str]:
+    """Return the agents that are meant; by `all` those that are here, and to take it out, any."""
+    if asked != "all":
+        return [asked]
+    found = [name for name, agent in AGENTS.items() if not install or is_here(agent, place)]
+    if not found:
+        titles = ", ".join(agent.title for agent in AGENTS.values())
+        raise CarrelError(f"None of these was found: {titles}", "Name one that is to be set up all the same.")
+    return found
+
+
+def _planned(name: str, place: Place, *, install: bool) -> _Plan:
+    """Plan all files of an agent before any is touched."""
+    one = _Plan(name)
+    try:
+        hook = str(program()) if install and one.agent.starts_program else ""
+        found = list(edits_of_agent(one.agent, place, carrel_command(place.scope), hook))
+        for file in found:
+            inside(file.path, place)
+        one.is_first = not any(standing(file.path, file.edits) for file in found)
+        one.changes = [plan(file.path, file.edits, install=install, only=file.wanted) for file in found]
+    except CarrelError as error:
+        one.error = str(error)
+    return one
+
+
+def _ask(plans: Sequence[_Plan], output: Output) -> None:
+    """Have a person agree to what is written for the first time."""
+    if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInput(
+            "--yes",
+            "is missing: nobody can be asked here, and this writes into the settings of other programs",
+            "See what by --dry-run, then give --yes.",
+        )
+    for one in plans:
+        for change in one.changes:
+            output.warn(difference(change))
+    files = [change.path for one in plans for change in one.changes if change.needed]
+    sys.stderr.write(f"Write this into {len(files)} {'file' if len(files) == 1 else 'files'}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CarrelError("Nothing was written")
+
+
+def _apply(one: _Plan, place: Place, *, install: bool) -> None:
+    """Make an agent's changes, planned anew: Claude Code and Copilot CLI share a folder's `.mcp.json`."""
+    planned = _planned(one.name, place, install=install)
+    one.changes, one.error = planned.changes, planned.error
+    try:
+        one.backups = apply_all(one.changes)
+    except CarrelError as error:
+        one.error = str(error)
+
+
+def _show(plans: Sequence[_Plan], output: Output) -> None:
+    if not output.json:
+        for one in plans:
+            for change in one.changes:
+                if change.needed:
+                    output.whole(difference(change))
+
+
+def _tell(plans: Sequence[_Plan], place: Place, output: Output, *, install: bool, dry_run: bool) -> None:
+    rows: list[dict[str, Any]] = []
+    for one in plans:
+        trust = (one.agent.trust_workspace if place.scope == "workspace" else one.agent.trust) if install else ""
+        rows.append(
+            {
+                "agent": one.name,
+                "files": [{"path": str(change.path), "changed": change.needed} for change in one.changes],
+                "backups": [str(path) for path in one.backups],
+                "trust": trust,
+                **({"error": one.error} if one.error else {}),
+            }
+        )
+        if output.json:
+            continue
+        title = one.agent.title
+        if one.error:
+            output.warn(f"{title}: {one.error}")
+        elif not one.needed:
+            output.text(f"{title}: nothing to change")
+        elif not dry_run:
+            written = ", ".join(str(change.path) for change in one.changes if change.needed)
+            output.text(f"{title}: {'entered' if install else 'taken out'} ({written})")
+        if trust and not one.error:
+            output.text(f"  {trust}")
+    if output.json:
+        output.value({"agents": rows})
+
+
+def _status(names: Sequence[str], place: Place, output: Output) -> int:
+    rows = [_row(name, place) for name in names]
+    if output.json:
+        output.value({"agents": rows})
+    for row in () if output.json else rows:
+        output.text(f"{AGENTS[row['agent']].title}: {row['state']}" + (f" ({row['detail']})" if row["detail"] else ""))
+    return 0
+
+
+def _row(name: str, place: Place) -> dict[str, str]:
+    """Compare an agent's files with what this installation would write."""
+    agent, detail, hook, lacks = AGENTS[name], "", "", list[str]()
+    try:
+        try:
+            hook = str(program()) if agent.starts_program else ""
+        except CarrelError as error:
+            lacks.append(str(error))
+        found = [
+            (file.path, edit, standing(file.path, [edit]))
+            for file in edits_of_agent(agent, place, carrel_command(place.scope), hook)
+            for edit in file.wanted
+        ]
+    except CarrelError as error:
+        return {"agent": name, "state": "can't be read", "detail": str(error)}
+    missing = [f"{named(edit)} is missing in {path}" for path, edit, there in found if not there]
+    lacks = [*missing, *lacks]
+    other = [
+        f"{named(edit)} in {path}"
+        for path, edit, there in found
+        for value in there
+        if started_by(edit, value) != started_by(edit, edit.value)
+    ]
+    if len(missing) == len(found):
+        state = "not installed" if is_here(agent, place) else "not here"
+    elif lacks:
+        state, detail = "incomplete", "; ".join(lacks)
+    elif other:
+        state, detail = "installed by another version or path", "; ".join(other)
+    else:
+        state = "installed"
+    return {"agent": name, "state": state, "detail": detail}

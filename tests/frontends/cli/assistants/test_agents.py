@@ -1,0 +1,304 @@
+"""`carrel agents`: what comes into the settings of terminal agents, and how it comes out again."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrel.frontends.agents import client
+from carrel.frontends.cli import main
+from carrel.frontends.cli.agents import install as verbs
+from carrel.frontends.cli.arguments import agents_arguments
+from carrel.frontends.cli.assistants.agents import AGENTS, HOOK, Place
+from carrel.frontends.cli.assistants.clients import command_of
+from carrel.frontends.cli.assistants.install import Change, apply, apply_all
+from carrel.model.errors import CarrelError
+
+NEWLINES = pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+OWN_HOOK = '{"hooks": [{"type": "command", "command": "mine"}]}'
+SETTINGS = f'{{ // mine\n  "hooks": {{\n    "UserPromptSubmit": [{OWN_HOOK}],\n    "Stop": []\n  }},\n  "theme": "dark",\n}}\n'
+TOML = '# mine\nmodel = "gpt" # the nice one\n\n[mcp_servers.other]\ncommand = "other"\n\n[tui]\ntheme = "x"\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of nobody, with no agent on PATH."""
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(verbs, "program", lambda: tmp_path / "bin/carrel-hook")
+    return home
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def own_settings(home: Path, newline: str) -> None:
+    """Write what a person may have in each of the files."""
+    jsonc = SETTINGS.replace("\n", newline)
+    texts = {
+        ".claude.json": '{"numStartups": 3, "mcpServers": {"carrel": {"command": "mine"}}}',
+        ".claude/settings.json": jsonc,
+        ".codex/config.toml": TOML.replace("\n", "\r\n" if newline == "\r" else newline),  # a CR alone is no line end in TOML
+        ".codex/hooks.json": jsonc,
+        ".gemini/settings.json": jsonc,
+        ".copilot/hooks/carrel.json": '{"version": 1}',
+        ".config/opencode/opencode.json": "",
+        ".qwen/settings.json": jsonc,
+    }
+    for name, text in texts.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(text.encode())
+
+
+@NEWLINES
+@pytest.mark.parametrize("scope", ["--global", "--workspace"])
+def test_uninstall_leaves_every_file_as_it_was(home: Path, tmp_path: Path, newline: str, scope: str) -> None:
+    own_settings(home, newline)
+    before = files(tmp_path)
+    where = [scope, "--path", str(home)]
+    assert main(["agents", "install", "all", "--yes", *where]) == 0
+    installed = files(tmp_path)
+    assert main(["agents", "install", "all", "--yes", *where]) == 0
+    assert files(tmp_path) == installed
+    assert main(["agents", "uninstall", *where]) == 0
+    assert files(tmp_path) == before
+
+
+def test_a_persons_own_hooks_and_settings_stand_beside_it(home: Path) -> None:
+    own_settings(home, "\n")
+    assert main(["agents", "install", "--yes"]) == 0
+    for name in (".claude/settings.json", ".codex/hooks.json", ".qwen/settings.json"):
+        text = (home / name).read_text()
+        assert OWN_HOOK in text
+        assert text.startswith("{ // mine\n")
+    assert (home / ".codex/config.toml").read_text().startswith(TOML)
+    config = tomllib.loads((home / ".codex/config.toml").read_text())
+    assert set(config["mcp_servers"]) == {"other", "carrel"}
+    assert f'UserPromptSubmit": [{OWN_HOOK}, {{"hooks": [{json.dumps(HOOK)}]}}]' in (home / ".codex/hooks.json").read_text()
+
+
+def test_after_the_program_wrote_its_settings_anew_only_carrels_goes(home: Path) -> None:
+    own_settings(home, "\n")
+    main(["agents", "install", "--yes"])
+    settings = home / ".claude.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "numStartups": 4}))
+    config = home / ".codex/config.toml"
+    config.write_text(config.read_text() + '\n[projects."/x"]\ntrust_level = "trusted"\n')
+    assert main(["agents", "uninstall"]) == 0
+    assert json.loads(settings.read_text()) == {"numStartups": 4, "mcpServers": {"carrel": {"command": "mine"}}}
+    assert config.read_text() == TOML + '\n[projects."/x"]\ntrust_level = "trusted"\n'
+
+
+def test_the_server_and_the_hook_of_one_file_come_and_go_apart(home: Path) -> None:
+    settings = home / ".gemini/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"a": 1}')
+    client = ["--client", "gemini"]
+    assert main(["mcp", "install", *client]) == 0
+    served = settings.read_text()
+    assert main(["agents", "install", "gemini", "--yes"]) == 0
+    assert main(["mcp", "uninstall", *client]) == 0
+    assert set(json.loads(settings.read_text())) == {"a", "hooks"}
+    assert main(["mcp", "install", *client]) == 0
+    assert main(["agents", "uninstall", "gemini"]) == 0
+    assert files(settings.parent) == {"settings.json": b'{"a": 1}'}
+    assert '"mcpServers"' in served
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        (".gemini/settings.json", '{\n  "a": 1,\n  "hooks" {}\n}', "line 3"),
+        (".gemini/settings.json", '{\r  "hooks": {"BeforeAgent": {}}\r}', "hooks.BeforeAgent.*a list"),
+        (".codex/config.toml", 'a = 1\nb = "\n', "line 2"),
+        (".codex/config.toml", "a = 1\rb = 2\r", "line 1"),
+        (".codex/config.toml", 'mcp_servers = {other = {command = "x"}}\n', "on one line"),
+        (".codex/hooks.json", "\xff", "can't be understood"),
+    ],
+)
+def test_a_broken_file_stays_and_so_do_the_agents_others(
+    home: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, line: str
+) -> None:
+    own_settings(home, "\n")
+    (home / name).write_bytes(text.encode("latin-1"))
+    before = files(home)
+    agent = name[1:].partition("/")[0]
+    assert main(["agents", "install", agent, "--yes", "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["agents"]
+    assert re.search(f"{name}.*{line}.*left as it is", row["error"].replace("\\", "/"))
+    assert files(home) == before
+    assert main(["agents", "install", "--yes"]) == 1
+    assert {key for key, value in files(home).items() if before.get(key) == value} >= {name}
+    assert "prompt_context" in (home / ".claude/settings.json").read_text(), "the others are set up all the same"
+
+
+def test_what_was_written_before_a_failure_is_put_back(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.json", tmp_path / "file/two.json"
+    one.write_bytes(b"{}")
+    (tmp_path / "file").write_bytes(b"")
+    changes = [Change(one, b"{}", b"[]"), Change(tmp_path / "new.json", None, b"1"), Change(other, None, b"2")]
+    before = files(tmp_path)
+    with pytest.raises(CarrelError, match="can't be written"):
+        apply_all(changes)
+    assert files(tmp_path) == before
+
+
+def test_a_read_only_file_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own_settings(home, "\n")
+    before = files(home)
+    (home / ".codex/hooks.json").chmod(0o444)
+    assert main(["agents", "install", "codex", "--yes"]) == 1
+    assert "hooks.json is read-only; it was left as it is. Make it writable" in capsys.readouterr().err
+    assert files(home) == before
+    (home / ".codex/hooks.json").chmod(0o644)
+
+
+def test_nobody_is_asked_without_a_terminal(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agents", "install", "gemini"]) == 2
+    assert "--dry-run" in capsys.readouterr().err
+    assert files(home) == {}
+    assert main(["agents", "install", "gemini", "--dry-run"]) == 0
+    assert '+        "command"' not in (shown := capsys.readouterr().out)
+    assert '"BeforeAgent"' in shown
+    assert main(["agents", "install", "gemini", "--yes"]) == 0
+    assert main(["agents", "install", "gemini"]) == 0, "what was agreed to once may be renewed"
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
+def test_a_person_is_shown_what_is_written_and_agrees(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", _Terminal(typed))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    agreed = typed == "y\n"
+    assert main(["agents", "install", "qwen"]) == (0 if agreed else 1)
+    assert "carrel-hook" in capsys.readouterr().err
+    assert bool(files(home)) == agreed
+
+
+class _Terminal:
+    def __init__(self, typed: str) -> None:
+        self._typed = typed
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self) -> str:
+        return self._typed
+
+
+def states(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert main(["agents", "status", "--json", *more]) == 0
+    return {row["agent"]: (row["state"], row["detail"]) for row in json.loads(capsys.readouterr().out)["agents"]}
+
+
+def test_status_says_what_is_there(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    (home / ".qwen").mkdir()
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_text("nonsense")
+    assert {name: state for name, (state, _) in states(capsys).items()} == {
+        **dict.fromkeys(AGENTS, "not here"),
+        "qwen": "not installed",
+        "gemini": "can't be read",
+    }
+    main(["agents", "install", "qwen", "--yes"])
+    main(["agents", "install", "codex", "--yes"])
+    assert states(capsys, "qwen") == {"qwen": ("installed", "")}
+    monkeypatch.setattr(verbs, "program", lambda: tmp_path / "newer/carrel-hook")
+    state, detail = states(capsys)["qwen"]
+    assert state == "installed by another version or path"
+    assert "the hook in" in detail
+    (home / ".codex/hooks.json").unlink()
+    state, detail = states(capsys)["codex"]
+    assert state == "incomplete"
+    assert detail.startswith("the hook is missing in")
+    main(["agents", "install", "qwen"])
+    assert states(capsys, "qwen")["qwen"][0] == "installed"
+    main(["agents", "uninstall", "qwen"])
+    assert not (home / ".qwen/settings.json").exists(), "two versions leave no more than one"
+
+
+def test_a_server_of_the_persons_own_is_not_taken_for_carrels(home: Path, capsys: Any) -> None:
+    own_settings(home, "\n")
+    assert states(capsys, "claude-code")["claude-code"][0] == "not installed"
+    assert main(["agents", "install", "claude-code"]) == 2, "a person is asked"
+    assert main(["agents", "install", "claude-code", "--yes"]) == 0
+    assert states(capsys, "claude-code")["claude-code"][0] == "installed"
+
+
+def test_status_says_that_the_hooks_program_is_gone(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    main(["agents", "install", "qwen", "--yes"])
+    monkeypatch.setattr(verbs, "program", _missing)
+    assert states(capsys)["qwen"] == ("incomplete", "The program is missing. Run `make build`.")
+    assert states(capsys)["gemini"] == ("not here", "")
+
+
+def test_all_are_those_that_are_here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert main(["agents", "install", "--yes"]) == 1
+    assert "None of these was found" in capsys.readouterr().err
+    (home / ".codex").mkdir()
+    program = tmp_path / "nothing/qwen"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATHEXT", "")
+    assert main(["agents", "install", "--yes", "--json"]) == 0
+    assert [row["agent"] for row in json.loads(capsys.readouterr().out)["agents"]] == ["codex", "qwen"]
+
+
+def test_an_unknown_agent_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agents", "install", "claud-code"]) == 2
+    assert "did you mean" in capsys.readouterr().err.lower()
+
+
+def test_without_its_program_no_hook_is_written(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(verbs, "program", _missing)
+    assert main(["agents", "install", "gemini", "--yes"]) == 1
+    assert "make build" in capsys.readouterr().err
+    assert files(home) == {}
+
+
+def _missing() -> Path:
+    raise CarrelError("The program is missing", "Run `make build`.")
+
+
+def test_every_name_is_known_everywhere() -> None:
+    assert tuple(AGENTS) == agents_arguments.AGENTS == client.AGENTS
+
+
+def test_a_folders_file_that_leads_out_of_it_is_refused(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / ".gemini").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    assert main(["agents", "install", "gemini", "--yes", "--workspace", "--path", str(folder)]) == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_folders_files_name_no_path_of_a_person(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert main(["agents", "install", "codex", "--yes", "--workspace", "--path", str(folder)]) == 0
+    config = tomllib.loads((folder / ".codex/config.toml").read_text())
+    assert command_of(config["mcp_servers"]["carrel"]) == ["carrel", "mcp"]
+    assert files(home) == {}
+
+
+def test_a_change_that_needs_nothing_touches_nothing(tmp_path: Path) -> None:
+    place = Place("global", "", {}, str(tmp_path))
+    assert place.hook(AGENTS["copilot"]) == tmp_path / ".copilot/hooks/carrel.json"
+    assert apply_all([Change(tmp_path / "deep/none.json", None, None)]) == []
+    assert files(tmp_path) == {}
+    assert apply(Change(tmp_path / "deep/new.json", None, b"1")) is None
