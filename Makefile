@@ -54,6 +54,8 @@ rust-test:
 
 # Copilot's SDK leaves its pipes to the garbage collector.
 REAL := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+# Terminal agents from npm: 1.8 GB, kept outside the checkout.
+AGENTS ?= $(HOME)/.cache/carrel-build/agents
 test-long: build
 	CARREL_TEST_GIT_CASES=$(or $(CARREL_TEST_GIT_CASES),6000) cargo test --locked -p carrel-core --test git_ignore -- --nocapture
 	CARREL_TEST_RACES=$(or $(CARREL_TEST_RACES),100000) cargo test --locked -p carrel-core --test store races -- --nocapture
@@ -65,6 +67,9 @@ test-long: build
 	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_killed_server.py
 	CARREL_TEST_INCIDENT=1 $(BIN)/python -m pytest -rs tests/e2e/test_incident.py
 	$(BIN)/python -m pytest -rs $(REAL) tests/services/test_real_services.py
+	mkdir -p $(AGENTS) && cp tests/agents/programs/*.json $(AGENTS)
+	npm install --silent --ignore-scripts --no-audit --no-fund --prefix $(AGENTS) || echo "The agents can't be installed here: their tests are skipped"
+	CARREL_TEST_AGENTS=$(abspath $(AGENTS)) $(BIN)/python -m pytest -rs tests/agents/test_real_agents.py
 
 # Leaks are not looked for in `cut`: the scanner of SQL's grammar leaks a few bytes a dollar-quoted text.
 SECONDS ?= 60
