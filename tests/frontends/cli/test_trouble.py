@@ -277,7 +277,7 @@ def test_a_folder_without_the_right_to_read_is_told(run: Run, project: Path, mon
     def refuse(_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("carrel.frontends.cli.questions.in_process.os.scandir", refuse)  # root may read everything
+    monkeypatch.setattr("carrel.frontends.cli.terminal.folders.os.scandir", refuse)  # root may read everything
     code, _, err = run("search", "password")
     assert (code, f"{project} can't be read: Permission denied" in err) == (1, True)
     code, out, _ = run("doctor", "--json")

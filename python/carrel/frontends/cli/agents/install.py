@@ -14,7 +14,7 @@ from carrel.frontends.agents.client import program
 from carrel.frontends.cli.assistants.agents import AGENTS, Agent, Place, edits_of_agent, is_here, named, started_by
 from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
 from carrel.frontends.cli.assistants.install import Change, apply_all, plan, standing
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.model.errors import CarrelError, InvalidInput
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.lsp_client import LspClient, LspError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
 from carrel.composition.models import published_repository
-from carrel.frontends.cli.questions.in_process import current_index, folder, settings
+from carrel.frontends.cli.questions.in_process import current_index, settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.published import PublishedAddress, check_name
 from carrel.sources import publishing

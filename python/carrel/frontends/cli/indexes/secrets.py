@@ -6,8 +6,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
-from carrel.frontends.cli.questions.in_process import folder, settings
+from carrel.frontends.cli.questions.in_process import settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.index.index_opening import secret_options, walk_options
 from carrel.model.native import CancelToken, list_secrets
 

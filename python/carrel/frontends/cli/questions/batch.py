@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.questions.in_process import current_index, folder, settings
+from carrel.frontends.cli.questions.in_process import current_index, settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.model.types import Budget, Chunk, Query

@@ -10,8 +10,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.questions.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.questions.sent import tell_sent
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.cli.terminal.text_input import read_text
 from carrel.frontends.common.interrupts import told_of_interrupts

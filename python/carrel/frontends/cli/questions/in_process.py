@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
+from carrel.frontends.cli.terminal.folders import absolute_path, folder
 from carrel.frontends.cli.terminal.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
@@ -17,7 +17,7 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.index.open_index import OpenIndex
 from carrel.index.workspace_state import Progress
 from carrel.model.caller import Caller
-from carrel.model.errors import CarrelError, InvalidInput, SettingsError, StoreError
+from carrel.model.errors import CarrelError, SettingsError, StoreError
 from carrel.model.remote import Confirm, refuse
 from carrel.policy.audit import AuditTrail
 from carrel.policy.broad_folders import BroadFolder
@@ -44,39 +44,9 @@ _MOST_NAMED = 5
 _FOLLOWER_WAIT_MS = 10_000  # another process writes the index and may never have been asked to begin
 
 
-def folder(path: Path) -> Path:
-    """Return an existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
-    absolute = _absolute(path)
-    if not absolute.is_dir():
-        raise InvalidInput("path", f"{absolute} is not a folder")
-    if not is_text(str(absolute)):
-        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor", "Rename it.")
-    if reason := unreadable(absolute):
-        raise CarrelError(f"{absolute} can't be read: {reason}", "Give yourself the right to read it.")
-    return absolute
-
-
-def _absolute(path: Path) -> Path:
-    """Return a path as it was named, links included; but `..` would stand in every URI that is made of it."""
-    absolute = path.absolute()
-    return absolute.resolve() if ".." in absolute.parts else absolute
-
-
-def unreadable(folder: Path) -> str | None:
-    """Return why the entries of a folder can't be listed and looked at; None if they can."""
-    try:
-        with os.scandir(folder):
-            (folder / ".git").lstat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
-
-
 def indexed_folder(path: Path) -> Path:
     """Return a folder, or where one was whose index is still there, absolute; raises `InvalidInput` or `SettingsError`."""
-    absolute = _absolute(path)
+    absolute = absolute_path(path)
     if is_text(str(absolute)) and not absolute.exists() and Composition().index_exists(absolute, settings_of(absolute)[0]):
         return absolute
     return folder(path)

@@ -8,7 +8,8 @@ from argparse import Namespace
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.questions.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.text_input import STANDARD_INPUT, read_text
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Query

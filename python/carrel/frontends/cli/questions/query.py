@@ -7,8 +7,9 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.questions.in_process import bring_up_to_date, folder, with_commands
+from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.questions.sent import tell_sent
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_text import LINE_END, harmless
 from carrel.frontends.cli.terminal.text_input import STANDARD_INPUT, read_history, read_text
 from carrel.model.errors import CarrelError, InvalidInput

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from carrel.frontends.cli.indexes.index_check import index
-from carrel.frontends.cli.questions.in_process import unreadable
 from carrel.frontends.cli.reports import checks
 from carrel.frontends.cli.reports.checks import Finding
+from carrel.frontends.cli.terminal.folders import unreadable
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_text import one_line
 from carrel.model.errors import CarrelError, SettingsError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput

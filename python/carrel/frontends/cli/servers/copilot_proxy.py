@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.model.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from carrel.frontends.cli.assistants.agents import Place, edits_of_client
 from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
 from carrel.frontends.cli.assistants.install import apply, plan
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.extensions.tools.pipelines.format import LONGEST_INPUT, LONGEST_PIPELINE, parse
-from carrel.frontends.cli.questions.in_process import folder, with_commands
+from carrel.frontends.cli.questions.in_process import with_commands
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.cli.terminal.terminal_text import one_line
 from carrel.model.errors import CarrelError, InvalidInput

@@ -6,7 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.cli.questions.in_process import folder, with_commands
+from carrel.frontends.cli.questions.in_process import with_commands
+from carrel.frontends.cli.terminal.folders import folder
 from carrel.model.published import SCHEME
 from carrel.sources import source_editing
 
