@@ -46,7 +46,7 @@ async def test_mcp_over_stdio_writes_one_line() -> None:
     (nothing, to), (answers, back) = os.pipe(), os.pipe()
     with os.fdopen(nothing, "rb") as incoming, os.fdopen(back, "wb") as outgoing, os.fdopen(answers, "rb") as seen:
         try:
-            await EarlyResponder(incoming, outgoing).write(MESSAGE.decode() + "\n")
+            await EarlyResponder(incoming, outgoing, []).write(MESSAGE.decode() + "\n")
         finally:
             os.close(to)
         check(seen.readline())

@@ -40,8 +40,17 @@ def env(env: dict[str, str]) -> dict[str, str]:
 async def connected(
     env: dict[str, str], *roots: Path, cwd: Path, more: tuple[str, ...] = (), log: TextIO = sys.stderr, **options: Any
 ) -> AsyncIterator[Client]:
-    """Start a server and connect; folders become `--root`."""
-    arguments = ["-m", "carrel", "mcp", *(part for root in roots for part in ("--root", str(root))), *more]
+    """Start a server of all tools, whose results are values too, and connect; folders become `--root`."""
+    arguments = [
+        "-m",
+        "carrel",
+        "mcp",
+        "--tools",
+        "all",
+        "--structured",
+        *(part for root in roots for part in ("--root", str(root))),
+        *more,
+    ]
     process = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=cwd)
     async with Client(stdio_client(process, errlog=log), read_timeout_seconds=60, **options) as client:
         yield client

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pytest
+from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -22,6 +23,7 @@ from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
 from carrel.service.session import Session
 
+OFFER = server_info.Offer()
 CLIENT = {"name": "test", "version": "1"}
 
 
@@ -41,7 +43,7 @@ class Pipes:
         self.to: BinaryIO = os.fdopen(to, "wb")
         self.answers: BinaryIO = os.fdopen(answers, "rb")
         self._its_own = os.fdopen(there, "rb"), os.fdopen(back, "wb")
-        self.responder = EarlyResponder(*self._its_own)
+        self.responder = EarlyResponder(*self._its_own, OFFER.tools())
 
     def send(self, *messages: Any) -> None:
         for message in messages:
@@ -84,7 +86,7 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, 
     """What the SDK by itself answers to these."""
     session = Session(Composition(), longest_match)
     session.configure({})
-    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(), ask_roots=False).sdk
+    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(), OFFER, ask_roots=False).sdk
     spoken = Spoken(sum("id" in message for message in messages))
 
     async def lines() -> AsyncIterator[str]:
@@ -94,7 +96,7 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, 
 
     try:
         async with stdio_server(cast("Any", lines()), cast("Any", spoken)) as (read, write):
-            await sdk.run(read, write, sdk.create_initialization_options())
+            await sdk.run(read, write, sdk.create_initialization_options(NotificationOptions(resources_changed=True)))
     finally:
         await session.close()
     return spoken.messages
@@ -111,9 +113,10 @@ async def test_its_answers_are_those_of_the_sdk(project: Path, client: Pipes, ve
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         request("two", "tools/list"),
         request(3, "ping"),
+        request(4, "prompts/list"),
     ]
     client.send(*asked)
-    given = await asyncio.to_thread(lambda: [client.answer() for _ in range(3)])
+    given = await asyncio.to_thread(lambda: [client.answer() for _ in range(4)])
     assert {answer["id"]: answer for answer in given} == {answer["id"]: answer for answer in await from_the_sdk(project, *asked)}
 
 

@@ -25,7 +25,7 @@ async def server(
     """A running server, and where it listens; a parameter is more of its command line."""
     token = tmp_path / "token"
     token.write_text(TOKEN + "\n")
-    arguments = ["-m", "carrel", "mcp", "--root", str(project), "--http", "0", "--token-file", str(token)]
+    arguments = ["-m", "carrel", "mcp", "--structured", "--root", str(project), "--http", "0", "--token-file", str(token)]
     arguments += getattr(request, "param", ())
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=env, stderr=asyncio.subprocess.PIPE)
     assert process.stderr

@@ -53,6 +53,8 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
       'mcp',
       ...folders.flatMap(({ uri }) => ['--root', uri.fsPath]),
       '--roots-by-editor',
+      '--tools',
+      'all',
       ...(set.length ? ['--settings', JSON.stringify(Object.fromEntries(set))] : []),
     ];
     const definition = new vscode.McpStdioServerDefinition('Carrel', launch.command, args, { ...launch.env }, this.version);

@@ -28,7 +28,7 @@ interface Answer {
   readonly result: {
     readonly serverInfo?: { readonly name: string };
     readonly tools?: readonly { readonly name: string }[];
-    readonly structuredContent?: { readonly hits: readonly { readonly path: string }[] };
+    readonly content?: readonly { readonly text: string }[];
   };
 }
 
@@ -96,6 +96,8 @@ describe('the MCP server of the extension', () => {
       '--root',
       folder().uri.fsPath,
       '--roots-by-editor',
+      '--tools',
+      'all',
       '--settings',
     ]);
     const { editorExclude, ...own } = JSON.parse(args.at(-1) ?? '') as { editorExclude: string[] };
@@ -127,8 +129,8 @@ describe('the MCP server of the extension', () => {
     ]);
     assert.equal(hello?.result.serverInfo?.name, 'carrel');
     assert.deepEqual(tools?.result.tools?.map(({ name }) => name).sort(), TOOLS);
-    const paths = found?.result.structuredContent?.hits.map(({ path }) => path) ?? [];
-    assert(paths.includes('src/auth.py') && !paths.includes('src/orders.py'), paths.join());
+    const text = found?.result.content?.map(part => part.text).join('\n') ?? '';
+    assert(text.includes('src/auth.py') && !text.includes('src/orders.py'), text);
   });
 
   it('is taken up by the editor, whose agents get its tools', async () => {

@@ -2,41 +2,53 @@
 
 That takes more than a second of processor time, and a client waits with its chat until every server has told its tools.
 What clients ask first has the same answer each time, so a thread gives it at once. All else waits for the SDK, which gets
-`initialize` as well; its own answer to that is kept back.
+`initialize` as well; its own answer to that is kept back. Which resources there are isn't known yet: the list is empty, and the
+client is told that it changed once the SDK is there.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from carrel.frontends.mcp import server_info
 from carrel.model.json_lines import single_line
+
+if TYPE_CHECKING:
+    import asyncio
+
+_RESOURCES = "resources/list"
+_RESOURCES_CHANGED = {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
 
 
 class EarlyResponder:
     """Lines from a client and to it. A thread reads; until `lines` is asked for it also answers what it can."""
 
-    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, tools: list[dict[str, Any]]) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-        self._known: dict[str, Any] = {"ping": {}, "tools/list": {"tools": server_info.tools()}}
+        self._known: dict[str, dict[str, Any]] = {
+            "ping": {"result": {}},
+            "tools/list": {"result": {"tools": tools}},
+            "prompts/list": {"error": {"code": -32601, "message": "Method not found", "data": "prompts/list"}},
+            _RESOURCES: {"result": {"resources": []}},
+        }
+        self._resources_listed = False
         self._greeted: int | str | None = None  # the id under which the client was greeted
         self._kept_back = False
         self._lock = threading.Lock()
         self._unanswered: deque[bytes | None] = deque()  # None is the end
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._more = asyncio.Event()
+        self._more: asyncio.Event | None = None
         threading.Thread(target=self._read, name="mcp-input", daemon=True).start()
 
     @classmethod
-    def on_standard_streams(cls) -> EarlyResponder:
+    def on_standard_streams(cls, tools: list[dict[str, Any]]) -> EarlyResponder:
         """Take standard input and output for the protocol alone: from now on nothing else can read or write them."""
         streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -44,20 +56,25 @@ class EarlyResponder:
         os.close(nothing)
         sys.stdout.flush()
         os.dup2(2, 1)
-        return cls(*streams)
+        return cls(*streams, tools)
 
     async def lines(self) -> AsyncIterator[str]:
         """Yield everything that wasn't answered here, until the client leaves."""
+        import asyncio  # noqa: PLC0415 - it takes longer to load than all that is answered early
+
+        more = asyncio.Event()
         with self._lock:
-            self._loop = asyncio.get_running_loop()
+            self._loop, self._more = asyncio.get_running_loop(), more
+        if self._resources_listed:
+            await asyncio.to_thread(self._write, _RESOURCES_CHANGED)
         while True:
-            self._more.clear()
+            more.clear()
             while self._unanswered:
                 line = self._unanswered.popleft()
                 if line is None:
                     return
                 yield line.decode("utf-8", "replace")
-            await self._more.wait()
+            await more.wait()
 
     async def write(self, line: str) -> None:
         """Send one message of the SDK's."""
@@ -66,6 +83,8 @@ class EarlyResponder:
             if message.get("id") == self._greeted and "method" not in message:
                 self._kept_back = True
                 return
+        import asyncio  # noqa: PLC0415 - as above
+
         await asyncio.to_thread(self._send, line.encode())
 
     async def flush(self) -> None:
@@ -84,7 +103,7 @@ class EarlyResponder:
 
     def _pass(self, line: bytes | None) -> None:
         self._unanswered.append(line)
-        if self._loop and not self._loop.is_closed():
+        if self._loop and self._more and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._more.set)
 
     def _answered(self, line: bytes) -> bool:
@@ -98,17 +117,21 @@ class EarlyResponder:
         method = message.get("method")
         if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
             self._greeted = message["id"]
-            self._answer(message["id"], server_info.initialized(version))
+            self._answer(message["id"], {"result": server_info.initialized(version)})
             return False
         params = message.get("params", {})
         whole = isinstance(params, dict) and params.get("cursor") is None
         if self._greeted is None or not whole or not isinstance(method, str) or method not in self._known:
             return False
         self._answer(message["id"], self._known[method])
+        self._resources_listed = self._resources_listed or method == _RESOURCES
         return True
 
-    def _answer(self, request: int | str, result: dict[str, Any]) -> None:
-        self._send(json.dumps({"jsonrpc": "2.0", "id": request, "result": result}, ensure_ascii=False).encode() + b"\n")
+    def _answer(self, request: int | str, answer: dict[str, Any]) -> None:
+        self._write({"jsonrpc": "2.0", "id": request, **answer})
+
+    def _write(self, message: dict[str, Any]) -> None:
+        self._send(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         self._outgoing.write(single_line(data))

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 
 from carrel.composition.composition import Composition
@@ -20,6 +21,7 @@ from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
+from carrel.frontends.mcp.server_info import Offer
 from carrel.model.caller import Caller
 from carrel.model.errors import Cancelled
 from carrel.policy.audit import AuditTrail
@@ -31,7 +33,7 @@ from carrel.settings.settings import Options
 log = logging.getLogger(__name__)
 
 
-def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options, broad: BroadFolder) -> int:
+def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options, broad: BroadFolder, offer: Offer) -> int:
     """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file.
 
     `broad` says who named roots that are no project.
@@ -41,7 +43,7 @@ def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Option
     for name in ("mcp", "uvicorn", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
-        opened = _opened(roots, options, broad, ask_roots=isinstance(way, EarlyResponder))
+        opened = _opened(roots, options, broad, offer, ask_roots=isinstance(way, EarlyResponder))
         run_cancellable(_over_stdio(opened, way) if isinstance(way, EarlyResponder) else _over_http(opened, way))
     except Cancelled:
         return CANCELLED
@@ -54,7 +56,9 @@ async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder:
         leave_at_once("SIGTERM", "SIGHUP")
         # The SDK wants files, but only iterates over the one, and writes to the other.
         async with stdio_server(cast("Any", responder.lines()), cast("Any", responder)) as (read, write):
-            await server.sdk.run(read, write, server.sdk.create_initialization_options())
+            await server.sdk.run(
+                read, write, server.sdk.create_initialization_options(NotificationOptions(resources_changed=True))
+            )
 
 
 async def _over_http(opened: AbstractAsyncContextManager[McpServer], loopback: Loopback) -> None:
@@ -63,7 +67,9 @@ async def _over_http(opened: AbstractAsyncContextManager[McpServer], loopback: L
 
 
 @asynccontextmanager
-async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder, *, ask_roots: bool) -> AsyncIterator[McpServer]:
+async def _opened(
+    roots: tuple[Path, ...], options: Options, broad: BroadFolder, offer: Offer, *, ask_roots: bool
+) -> AsyncIterator[McpServer]:
     readiness = IndexReadiness()
     session = Session(
         Composition(audit=AuditTrail(Caller("mcp"))),
@@ -73,6 +79,6 @@ async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder,
     )
     session.configure(options)
     try:
-        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, ask_roots=ask_roots)
+        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, offer, ask_roots=ask_roots)
     finally:
         await session.close()

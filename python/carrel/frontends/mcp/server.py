@@ -31,8 +31,9 @@ _UNKNOWN = "Something went wrong inside Carrel; its log (standard error) says mo
 class McpServer:
     """Handlers for one process's MCP connections."""
 
-    def __init__(self, folders: Folders, readiness: IndexReadiness, *, ask_roots: bool) -> None:
+    def __init__(self, folders: Folders, readiness: IndexReadiness, offer: server_info.Offer, *, ask_roots: bool) -> None:
         """Register the handlers. `ask_roots` lets a client say which folders it works in; over HTTP it may not."""
+        self._offer = offer
         self._folders = folders
         self._tools = Tools(folders, readiness)
         self._resources = Resources(folders, readiness)
@@ -55,7 +56,7 @@ class McpServer:
     # --- tools
 
     async def _list_tools(self, _context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in server_info.tools()])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in self._offer.tools()])
 
     async def _call_tool(
         self, context: Context, params: roots.CallToolParams
@@ -71,7 +72,7 @@ class McpServer:
             with called_by(_caller(context)):
                 answer = await self._tools.call(params.name, params.arguments, _reporter(context))
                 self._folders.recorded(params.name, params.arguments or {}, answer.text)
-            return _result(answer)
+            return _result(answer, structured=self._offer.structured or _wants_structured(params))
         except CarrelError as error:
             return _failure(str(error))
         except Exception as error:
@@ -150,10 +151,16 @@ def _reporter(context: Context) -> Report:
     return report
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _wants_structured(params: roots.CallToolParams) -> bool:
+    return bool(params.meta) and dict(params.meta or {}).get(server_info.STRUCTURED) is True
+
+
+def _result(answer: Answer, *, structured: bool) -> types.CallToolResult:
+    """Return the text, and the same as a value if the client wants it: many give a model the value in place of the text."""
     content: list[types.ContentBlock] = [types.TextContent(text=note) for note in answer.notes]
     content.append(types.TextContent(text=answer.text))
-    return types.CallToolResult(content=content, structured_content=msgspec.to_builtins(answer.value, str_keys=True))
+    value = msgspec.to_builtins(answer.value, str_keys=True) if structured else None
+    return types.CallToolResult(content=content, structured_content=value)
 
 
 def _failure(message: str) -> types.CallToolResult:

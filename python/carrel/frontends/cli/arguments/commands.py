@@ -239,6 +239,13 @@ def _serving_assistants(commands: _Commands) -> None:
         action="store_true",
         help="an editor names --root: a home folder or whole disk counts only once it was indexed by `carrel index`",
     )
+    mcp.add_argument(
+        "--tools",
+        default="",
+        metavar="NAME,…",
+        help="the tools to list, or all (search_code,get_context): an agent sends each one with every request",
+    )
+    mcp.add_argument("--structured", action="store_true", help="give results as values too, and list their schemas")
     mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     mcp.add_argument(

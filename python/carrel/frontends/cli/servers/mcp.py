@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.frontends.cli.questions.in_process import folder
+from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.mcp.server_info import DEFAULT_TOOLS, Offer, tool_names
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.installation import how_to_install
 
@@ -30,6 +31,7 @@ def run(arguments: Namespace, output: Output) -> int:
     roots = tuple(folder(root) for root in arguments.root)
     options = _options(arguments.settings)
     broad: BroadFolder = "once indexed" if arguments.roots_by_editor else "allowed"
+    offer = Offer(_tools(arguments.tools), arguments.structured)
     if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
         raise CarrelError(
             "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
@@ -48,15 +50,29 @@ def run(arguments: Namespace, output: Output) -> int:
         from carrel.frontends.mcp.early_responder import EarlyResponder
 
         parent_process.end_with_parent()
-        responder = EarlyResponder.on_standard_streams()  # it answers while what follows is loaded
+        responder = EarlyResponder.on_standard_streams(offer.tools())  # it answers while what follows is loaded
         from carrel.frontends.mcp.serve import run as serve
 
-        return serve(roots, responder, options, broad)
+        return serve(roots, responder, options, broad, offer)
     from carrel.frontends.common.rate_limit import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
 
-    return serve(roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad)
+    return serve(
+        roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad, offer
+    )
+
+
+def _tools(typed: str) -> tuple[str, ...]:
+    """Return the tools to list, in the order of all."""
+    names = tool_names()
+    if typed == "all":
+        return names
+    wanted = DEFAULT_TOOLS if typed == "" else tuple(name.strip() for name in typed.split(","))
+    for name in wanted:
+        if name not in names:
+            raise InvalidInput("--tools", f"{name!r} is no tool", f"There are: {', '.join(names)}; or give all.")
+    return tuple(name for name in names if name in wanted)
 
 
 def _options(text: str) -> Options:
