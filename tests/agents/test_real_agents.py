@@ -9,13 +9,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.stand_in_api import WORDS, StandIn, standing_in
+from tests.agents.stand_in_api import WORDS, StandIn
 from tests.shop import SHOP, write_files
 
 from carrel.frontends.cli import main
@@ -124,32 +124,29 @@ CASES = {
     ),
 }
 
+EDITORS = Path(__file__).parents[2] / "editors/agents"
+PLUGIN = str(EDITORS / "plugin/carrel")
+PLUGINS: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
+    "claude-code": ((), ("--plugin-dir", PLUGIN)),
+    "codex": (
+        (("plugin", "marketplace", "add", str(EDITORS / "plugin")), ("plugin", "add", "carrel@carrel-local")),
+        (),
+    ),
+    "copilot": ((), ("--plugin-dir", PLUGIN)),
+    "gemini": ((("extensions", "link", str(EDITORS / "gemini-extension/carrel"), "--consent"),), ()),
+    "qwen": ((("extensions", "install", PLUGIN, "--consent"),), ()),
+}
+"""What sets an agent's plugin up, and what its runs are given then."""
+
 
 @pytest.fixture
-def api() -> Iterator[StandIn]:
-    with standing_in() as stand_in:
-        yield stand_in
-
-
-@pytest.fixture
-def fakes(tmp_path: Path) -> Path:
-    """Programs that stand in for Carrel's own."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in ("carrel", "carrel-hook"):
-        script = folder / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("fake_carrel.py")}" "$@"\n')
-        script.chmod(0o755)
-    return folder
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_context_stands_in_the_request_and_stays_there(
-    name: str, api: StandIn, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = CASES[name]
+def run(
+    request: pytest.FixtureRequest, api: StandIn, fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """Run an agent in a project of its own, by its case and arguments; its home is `home` beside that."""
+    case = CASES[request.getfixturevalue("name")]
     if not (PROGRAMS / case.program).exists():
-        pytest.skip(f"{name} isn't installed: see CARREL_TEST_AGENTS")
+        pytest.skip(f"{case.program} isn't installed: see CARREL_TEST_AGENTS")
     home, project = tmp_path / "home", write_files(tmp_path / "shop", SHOP)
     write_files(home, {path: text.replace(STAND_IN, api.url) for path, text in case.settings.items()})
     env = {
@@ -165,12 +162,26 @@ def test_context_stands_in_the_request_and_stays_there(
         monkeypatch.setenv(key, value)
     monkeypatch.setattr(verbs, "program", lambda: fakes / "carrel-hook")
     monkeypatch.setattr(sys, "argv", [str(fakes / "carrel")])
-    before = _files(home)
 
+    def running(*arguments: str) -> str:
+        command = [str(PROGRAMS / case.program), *arguments]
+        done = subprocess.run(
+            command, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=240
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+    return running
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_context_stands_in_the_request_and_stays_there(name: str, api: StandIn, run: Callable[..., str], tmp_path: Path) -> None:
+    case, home = CASES[name], tmp_path / "home"
+    before = _files(home)
     assert main(["agents", "install", name, "--yes"]) == 0
-    _run(case, case.first, project)
+    assert WORDS in run(*case.first)
     first = _asked(api, case, QUESTION)
-    _run(case, case.further, project)
+    assert WORDS in run(*case.further)
     second = _asked(api, case, FURTHER)
 
     assert _of_context(first, QUESTION), json.dumps(first)[-3000:]
@@ -183,18 +194,13 @@ def test_context_stands_in_the_request_and_stays_there(
     assert not [path for path in left if ".carrel-backup" in path and path.removesuffix(".carrel-backup") in before]
 
 
-def _run(case: Case, arguments: tuple[str, ...], project: Path) -> None:
-    done = subprocess.run(
-        [str(PROGRAMS / case.program), *arguments],
-        cwd=project,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert WORDS in done.stdout + done.stderr
+@pytest.mark.parametrize("name", PLUGINS)
+def test_the_plugin_of_several_agents_does_the_same(name: str, api: StandIn, run: Callable[..., str]) -> None:
+    setting_up, options = PLUGINS[name]
+    for arguments in setting_up:
+        run(*arguments)
+    assert WORDS in run(*options, *CASES[name].first)
+    assert _of_context(_asked(api, CASES[name], QUESTION), QUESTION)
 
 
 def _asked(api: StandIn, case: Case, words: str) -> list[Any]:
