@@ -138,6 +138,13 @@ PLUGINS: dict[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
 }
 """What sets an agent's plugin up, and what its runs are given then."""
 
+RUNS_TOOLS = {
+    "claude-code": ("--allowedTools", "mcp__carrel__search_code", "--"),
+    "codex": ("--dangerously-bypass-approvals-and-sandbox",),
+    "gemini": ("--yolo",),
+}
+"""What lets an agent call tools without asking."""
+
 
 @pytest.fixture
 def run(
@@ -201,6 +208,24 @@ def test_the_plugin_of_several_agents_does_the_same(name: str, api: StandIn, run
         run(*arguments)
     assert WORDS in run(*options, *CASES[name].first)
     assert _of_context(_asked(api, CASES[name], QUESTION), QUESTION)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini", "copilot"])
+def test_a_tools_result_reaches_the_model_as_text(
+    name: str, api: StandIn, fakes: Path, run: Callable[..., str], tmp_path: Path
+) -> None:
+    source = Path(__file__).parents[2] / "python"
+    (fakes / "carrel").write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" -m carrel "$@"\n')
+    assert main(["agents", "install", name, "--yes"]) == 0
+    assert main(["index", str(tmp_path / "shop")]) == 0
+    api.wanted, api.arguments = "*search_code", {"query": "check a login", "format": "places"}
+    assert WORDS in run(*RUNS_TOOLS.get(name, ()), *CASES[name].first)
+    offered = json.dumps(next(body for body in api.bodies if body.get("tools"))["tools"])
+    assert "search_code" in offered, "listed from the first request on"
+    assert "similar_code" not in offered
+    sent = json.dumps(api.bodies[-1][CASES[name].conversation])
+    assert "src/auth.py:1-4" in sent
+    assert "startLine" not in sent
 
 
 def _asked(api: StandIn, case: Case, words: str) -> list[Any]:
