@@ -69,7 +69,7 @@ test-long: build
 	$(BIN)/python -m pytest -rs $(REAL) tests/services/test_real_services.py
 	mkdir -p $(AGENTS) && cp tests/agents/programs/*.json $(AGENTS)
 	npm install --silent --ignore-scripts --no-audit --no-fund --prefix $(AGENTS) || echo "The agents can't be installed here: their tests are skipped"
-	CARREL_TEST_AGENTS=$(abspath $(AGENTS)) $(BIN)/python -m pytest -rs tests/agents/test_real_agents.py
+	CARREL_TEST_AGENTS=$(abspath $(AGENTS)) $(BIN)/python -m pytest -rs tests/agents
 
 # Leaks are not looked for in `cut`: the scanner of SQL's grammar leaks a few bytes a dollar-quoted text.
 SECONDS ?= 60
