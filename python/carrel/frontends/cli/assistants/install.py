@@ -85,7 +85,9 @@ def apply(change: Change) -> Path | None:
         if change.backup == "drop":
             backup.unlink(missing_ok=True)
     except OSError as error:
-        raise CarrelError(f"{path} can't be written: {error.strerror or error}") from None
+        raise CarrelError(
+            f"{path} can't be written: {error.strerror or error}", "Make its folder writable, then try again."
+        ) from None
     return backup if change.before is not None and backup.exists() else None
 
 
