@@ -270,6 +270,12 @@ def test_without_its_program_no_hook_is_written(home: Path, monkeypatch: pytest.
     assert files(home) == {}
 
 
+def test_without_the_sdk_its_absence_is_told(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("carrel.frontends.cli.servers.mcp.find_spec", lambda _: None)
+    assert main(["agents", "install", "codex", "--yes"]) == 0
+    assert "needs the official SDK" in capsys.readouterr().err
+
+
 def _missing() -> Path:
     raise CarrelError("The program is missing", "Run `make build`.")
 

@@ -14,6 +14,7 @@ from carrel.frontends.agents.client import program
 from carrel.frontends.cli.assistants.agents import AGENTS, Agent, Place, edits_of_agent, is_here, named, started_by
 from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
 from carrel.frontends.cli.assistants.install import Change, apply_all, plan, standing
+from carrel.frontends.cli.servers.mcp import sdk_problem
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.model.errors import CarrelError, InvalidInput
 
@@ -52,6 +53,8 @@ def run(arguments: Namespace, output: Output) -> int:
         _show(needed, output)
     elif install and not arguments.yes and (new := [one for one in needed if one.is_first]):
         _ask(new, output)
+    if install and (problem := sdk_problem()):
+        output.warn(str(problem))
     if not arguments.dry_run:
         for one in needed:
             _apply(one, place, install=install)

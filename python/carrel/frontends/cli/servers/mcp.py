@@ -32,11 +32,8 @@ def run(arguments: Namespace, output: Output) -> int:
     options = _options(arguments.settings)
     broad: BroadFolder = "once indexed" if arguments.roots_by_editor else "allowed"
     offer = Offer(_tools(arguments.tools), arguments.structured)
-    if not (find_spec("mcp_types") and find_spec("uvicorn")):  # mcp_types: only since version 2
-        raise CarrelError(
-            "The MCP server needs the official SDK (mcp 2 or later), which isn't installed",
-            f"Install it: {how_to_install('mcp')}",
-        )
+    if problem := sdk_problem():
+        raise problem
     if arguments.http is None:
         if arguments.token_file:
             raise InvalidInput(
@@ -60,6 +57,15 @@ def run(arguments: Namespace, output: Output) -> int:
 
     return serve(
         roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad, offer
+    )
+
+
+def sdk_problem() -> CarrelError | None:
+    """Say what the server lacks, and how to get it."""
+    if find_spec("mcp_types") and find_spec("uvicorn"):  # mcp_types: only since version 2
+        return None
+    return CarrelError(
+        "The MCP server needs the official SDK (mcp 2 or later), which isn't installed", f"Install it: {how_to_install('mcp')}"
     )
 
 
