@@ -16,7 +16,7 @@ from carrel.frontends.common.uris import folder_path, join_uri, path_to_uri, rel
 from carrel.frontends.copilot.frames import Frame, FrameReader
 from carrel.frontends.copilot.turns import turn_of
 from carrel.model.errors import CarrelError
-from carrel.pack.chat import augment, question_of
+from carrel.pack.chat import question_of
 from carrel.question import issue_text, query_words
 
 
@@ -86,14 +86,37 @@ def chat_requests(data: bytes) -> None:
     """The proxies change no byte but those of the question."""
     for address in ("/v1/chat/completions", "/api/chat", "/api/generate", "/v1/responses"):
         if conversation := conversation_in(address, data):
-            texts = {message: augment(message.text, "CONTEXT") for message in conversation.messages}
-            new = conversation.with_texts(texts)
+            texts = dict.fromkeys(conversation.messages, "CONTEXT")
+            new = conversation.with_contexts(texts)
             assert b"CONTEXT" in new or not question_of(conversation.asked) or not question_of(conversation.text)
             assert new.count(b"CONTEXT") - data.count(b"CONTEXT") <= len(texts)
             assert json.loads(new) is not None
             assert new[:1] == data[:1]
     if turn := turn_of(data):
         assert json.loads(turn.with_text("CONTEXT")) is not None
+
+
+def agent_requests(data: bytes) -> None:
+    """What an agent sent is there in the same order when the added blocks are taken out, and its marks are as many."""
+    for session in ("s", None):
+        conversation = conversation_in("/v1/messages", data, session)
+        if conversation is None:
+            continue
+        placed = conversation.spans(conversation.messages)
+        assert conversation.messages[-1] in placed
+        new = conversation.with_contexts(dict.fromkeys(conversation.messages, "CONTEXT"))
+        block = b',{"type":"text","text":"CONTEXT"}'
+        assert new.count(block) - data.count(block) == len(placed)
+        assert new.count(b"cache_control") == data.count(b"cache_control")
+        before, after = json.loads(data), json.loads(new)
+        for message in placed:
+            content = after["messages"][message.at]["content"]
+            assert content.pop(next(at for at, part in enumerate(content) if part == json.loads(block[1:]))) is not None
+            if message.path == ("content",):
+                assert content == [{"type": "text", "text": message.text}]
+                after["messages"][message.at]["content"] = message.text
+        # As texts, because NaN is unlike itself.
+        assert json.dumps(after) == json.dumps(before)
 
 
 def comments(data: bytes) -> None:
@@ -163,6 +186,21 @@ TARGETS = {
             b'{"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "why \\ud83d"}]}], "n": 1e999}',
             b'{"model": "m", "prompt": "how?", "input": [{"role": "user", "content": "x"}]}',
             b'{"jsonrpc":"2.0","method":"conversation/turn","id":7,"params":{"message":"how?","references":[]}}',
+        ),
+    ),
+    "agent_requests": Target(
+        agent_requests,
+        (
+            (
+                b'{"system": [{"type": "text", "text": "x"}], "tools": [{"name": "Read"}], "messages": ['
+                b'{"role": "user", "content": [{"type": "text", "text": "<system-reminder>x</system-reminder>"}, '
+                b'{"type": "text", "text": "how?"}]}, '
+                b'{"role": "system", "content": "y"}, '
+                b'{"role": "assistant", "content": [{"type": "thinking", "signature": "a="}]}, '
+                b'{"role": "user", "content": [{"type": "tool_result", "content": "1"}]}, '
+                b'{"role": "user", "content": "why \\ud83d"}]}'
+            ),
+            b'{"tools":[1],"messages":[{"role":"user","content":[{"type":"text","text":"how?","cache_control":{"type":"x"}}]}]}',
         ),
     ),
     "comments": Target(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -77,6 +78,9 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
         elif model.isdigit():
             self.answer(int(model), {"error": {"message": f"as told: {model}", "type": "told", "code": "told"}}, retry=True)
+        elif self.path.startswith("/v1/messages") and body.get("stream"):
+            done = any("tool_result" in str(message["content"]) for message in body["messages"][-2:])
+            self.agents_stream([] if done else self.upstream.calls)
         elif body.get("stream"):
             asked = self.upstream.calls and not any(message["role"] == "tool" for message in body["messages"])
             self.stream(model, self.upstream.calls if asked else [])
@@ -130,10 +134,58 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             self.upstream.dropped.set()
 
-    def event(self, value: Any) -> None:
-        data = f"data: {json.dumps(value)}\n\n".encode()
+    def agents_stream(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for value in agents_events(calls):
+            self.event(value, value["type"])
+        self.wfile.write(b"0\r\n\r\n")
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def event(self, value: Any, name: str = "") -> None:
+        data = f"{f'event: {name}{chr(10)}' if name else ''}data: {json.dumps(value)}\n\n".encode()
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
+
+
+def agents_events(calls: list[tuple[str, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """The events of an answer to `/v1/messages`: calls of tools, or words."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message: dict[str, Any] = {
+        "id": "m1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "stop_reason": None,
+    }
+    yield {"type": "message_start", "message": {**message, "stop_sequence": None, "usage": usage}}
+    for at, (name, given) in enumerate(calls or [("", {})]):
+        block = (
+            {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": name, "input": {}}
+            if name
+            else {"type": "text", "text": ""}
+        )
+        delta = (
+            {"type": "input_json_delta", "partial_json": json.dumps(given)}
+            if name
+            else {"type": "text_delta", "text": "".join(WORDS)}
+        )
+        yield {"type": "content_block_start", "index": at, "content_block": block}
+        yield {"type": "content_block_delta", "index": at, "delta": delta}
+        yield {"type": "content_block_stop", "index": at}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None},
+        "usage": usage,
+    }
+    yield {"type": "message_stop"}
 
 
 def choice(text: str) -> dict[str, Any]:

@@ -8,10 +8,20 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.frontends.chat_proxy.context_budget import SMALLEST, context_budget, too_many
+from carrel.frontends.chat_proxy.context_budget import (
+    SMALLEST,
+    context_budget,
+    free_tokens,
+    model_window,
+    too_many,
+    wanted_budget,
+    window_or_guess,
+)
 from carrel.frontends.chat_proxy.context_memory import _MOST_CHARACTERS, ContextMemory, SentContext
-from carrel.frontends.chat_proxy.questions import UserMessage, conversation_in
+from carrel.frontends.chat_proxy.conversation import UserMessage
+from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.model.types import Budget, Chunk, ContextItem, Hit, Signals, Span
+from carrel.settings.context_window import BudgetPolicy
 
 SIZES = st.lists(st.integers(1, 9_000), max_size=20)
 TEXTS = st.text(max_size=5)
@@ -90,3 +100,24 @@ def test_the_memory_is_bounded_in_size_and_time() -> None:
     assert memory.find("/w", message(99)) is None
     memory.forget()
     assert (memory._characters, len(memory._entries)) == (0, 0)
+
+
+@given(st.integers(1_024, 2_000_000) | st.none(), st.booleans(), st.sampled_from(["/v1/chat/completions", "/v1/messages"]))
+def test_an_agents_question_gets_no_share_of_a_large_window(window: int | None, tools: bool, path: str) -> None:
+    body = {"tools": [{"name": "Read"}] if tools else [], "messages": [{"role": "user", "content": "how?"}]}
+    found = conversation_in(path, json.dumps(body).encode())
+    if found is None:
+        assert not tools
+        return
+    policy = BudgetPolicy()
+    wanted = wanted_budget(policy, window, found)
+    assert wanted_budget(BudgetPolicy(Budget(9_000, "tokens")), window, found) == Budget(9_000, "tokens")
+    if not tools:
+        assert wanted == policy.budget(window)
+    elif window is None:
+        assert wanted == Budget(2_000 if path.endswith("/completions") else 1_500, "tokens")
+        # What an agent sends is longer than a small window.
+        assert free_tokens(found.body, 60_000, window_or_guess(window, found.body)) > 500_000
+    else:
+        assert wanted.unit == "chars" or wanted.amount <= 2_000
+    assert model_window({**found.body, "model": "claude-x"}, path, window, 99) == (window or (None if found.in_blocks else 99))

@@ -28,8 +28,9 @@ CALLERS = 50
 THREADS = 4
 
 
+@pytest.mark.parametrize(("path", "more"), [("/v1/chat/completions", {}), ("/v1/messages", {"tools": [{"name": "Read"}]})])
 async def test_all_of_a_crowd_are_answered_while_the_search_hangs(
-    tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPatch, path: str, more: dict[str, Any]
 ) -> None:
     for name, value in env.items():
         monkeypatch.setenv(name, value)
@@ -61,7 +62,7 @@ async def test_all_of_a_crowd_are_answered_while_the_search_hangs(
 
             async def ask(number: int) -> str:
                 asked = [{"role": "user", "content": f"how is the total price of order {number} made?"}]
-                answer = await client.post("/v1/chat/completions", json={"model": "gpt-4o", "messages": asked})
+                answer = await client.post(path, json={"model": "gpt-4o", "messages": asked, **more})
                 note = answer.headers["x-carrel-context"]
                 assert (json.loads(answer.content)["messages"] == asked) == (note == "late")
                 return note

@@ -54,11 +54,13 @@ class Chat:
 
     def __init__(self, injector: ContextInjector, root: Path, clock: Clock) -> None:
         self.injector, self.root, self.clock = injector, root, clock
-        self.last = Rewritten(b"", "")
+        self.raw, self.last = b"", Rewritten(b"", "")
 
-    async def send(self, *messages: dict[str, Any], path: str = CHAT, field: str = "messages", **more: Any) -> list[Any]:
-        raw = json.dumps({"model": "gpt-4o", **more, field: messages}).encode()
-        self.last = await self.injector.rewrite(path, raw, None, lambda: None)
+    async def send(
+        self, *messages: dict[str, Any], path: str = CHAT, field: str = "messages", session: str | None = None, **more: Any
+    ) -> list[Any]:
+        self.raw = json.dumps({"model": "gpt-4o", **more, field: messages}).encode()
+        self.last = await self.injector.rewrite(path, self.raw, None, lambda: None, session)
         sent: list[Any] = json.loads(self.last.body)[field]
         return sent
 

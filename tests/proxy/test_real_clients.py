@@ -1,17 +1,22 @@
-"""The real Aider, Continue and Open WebUI, the real proxy, a local upstream. What isn't installed is skipped.
+"""The real Aider, Continue, Open WebUI and Claude Code, the real proxy, a local upstream. What isn't installed is skipped.
+
+CARREL_AIDER, CARREL_OPEN_WEBUI, CARREL_CONTINUE and CARREL_CLAUDE name the programs; the last wants Node.js 22 on PATH.
 
 python -m venv /tmp/aider && /tmp/aider/bin/pip install aider-chat==0.86.2
 python -m venv /tmp/webui && /tmp/webui/bin/pip install uv && /tmp/webui/bin/uv pip install --python /tmp/webui open-webui==0.12.4
 npm install --prefix /tmp/continue @continuedev/cli@1.5.47
+npm install --prefix /tmp/claude node@22 @anthropic-ai/claude-code@2.1.332
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +115,30 @@ def test_continue(start: Start, upstream: Upstream, project: Path, env: dict[str
     switch_off(env)
     run(command, env, project)
     check(chats(upstream)[-1], context=False)
+
+
+def test_claude_code(start: Start, upstream: Upstream, project: Path, env: dict[str, str], tmp_path: Path) -> None:
+    claude = program("CARREL_CLAUDE", "claude")
+    own = {"HOME": str(tmp_path), "ANTHROPIC_BASE_URL": start().url, "ANTHROPIC_API_KEY": "sk-secret"}
+    path = {"PATH": os.pathsep.join([str(Path(claude).parent), os.environ["PATH"]])}
+    upstream.calls = [("Read", {"file_path": str(project / "auth.py")})]
+    session = str(uuid.uuid4())
+    for prompt, option in ((QUESTION, "--session-id"), ("and who calls authenticate_user?", "--resume")):
+        assert SAID in run([claude, "-p", prompt, option, session], {**env, **own, **path}, project)
+    sent = [body["messages"] for path, _, body in upstream.requests if path == "/v1/messages?beta=true"]
+    assert len(sent) == 4  # each prompt, and what the tool gave
+    blocks = [texts(messages) for messages in sent]
+    for before, after in itertools.pairwise(blocks):
+        assert after[: len(before)] == before
+    assert [sum(text.startswith("<rag_context>") for text in one) for one in blocks] == [1, 1, 2, 2]
+    assert blocks[-1][blocks[-1].index(QUESTION) + 1].startswith("<rag_context>")
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    """What the user's messages say, however they are written."""
+    contents = [message["content"] for message in messages if message["role"] == "user"]
+    parts = [[{"type": "text", "text": content}] if isinstance(content, str) else content for content in contents]
+    return [part["text"] for part in itertools.chain(*parts) if part["type"] == "text"]
 
 
 @pytest.fixture

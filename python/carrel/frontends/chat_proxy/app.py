@@ -12,7 +12,7 @@ import httpx
 
 from carrel.frontends.chat_proxy.answer_check import HEADER, MOST_BYTES, StreamText, comment, text_of_answer, verdict
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, Rewritten
-from carrel.frontends.chat_proxy.questions import field_of
+from carrel.frontends.chat_proxy.questions import MESSAGES, field_of, is_anthropic
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
 from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
 from carrel.frontends.common.http_guard import Headers, bearer, framing_refusal, header, refusal, same_token
@@ -32,6 +32,16 @@ _HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization te trailer transfer-encoding upgrade host expect".split()
 )
 _WORKSPACE = b"x-carrel-workspace"
+_SESSION = b"x-claude-code-session-id"
+_KEYS = (b"authorization", b"x-api-key")
+_ANTHROPIC_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    405: "invalid_request_error",
+    413: "request_too_large",
+    504: "timeout_error",
+}
 _NEVER_PASSED = frozenset({"CONNECT", "TRACE"})
 """One asks for a tunnel, the other for an echo of the request with the upstream's key in it."""
 
@@ -69,19 +79,19 @@ class ChatProxy:
             return
         headers: Headers = scope["headers"]
         if unclear := framing_refusal(headers, scope["http_version"]):
-            await _fail(send, unclear[0], "carrel_refused", unclear[1], close=True)
+            await _fail(scope, send, unclear[0], "carrel_refused", unclear[1], close=True)
             return
         if refused := refusal(headers) or self._unauthorised(headers):
-            await _fail(send, refused[0], "carrel_refused", refused[1])
+            await _fail(scope, send, refused[0], "carrel_refused", refused[1])
             return
         if scope["method"] in _NEVER_PASSED:
-            await _fail(send, 405, "carrel_refused", f"{scope['method']} isn't passed on.")
+            await _fail(scope, send, 405, "carrel_refused", f"{scope['method']} isn't passed on.")
             return
         try:
             name, path = path_of(scope["raw_path"])
             url = self._upstream.target(path, scope["query_string"])
         except (BadTarget, httpx.InvalidURL) as error:
-            await _fail(send, 400, "carrel_refused", str(error))
+            await _fail(scope, send, 400, "carrel_refused", str(error))
             return
         name = header(headers, _WORKSPACE) or name
         try:
@@ -91,14 +101,13 @@ class ChatProxy:
 
     def _unauthorised(self, headers: Headers) -> tuple[int, str] | None:
         token = self._upstream.token
-        if token is None or any(
-            same_token(given, token) for given in (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")))
-        ):
+        given = (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")), header(headers, b"x-api-key"))
+        if token is None or any(same_token(one, token) for one in given):
             return None
-        return 401, "Send the token of Carrel's proxy as a bearer token or in X-Carrel-Token."
+        return 401, "Send the token of Carrel's proxy as a bearer token, as X-Api-Key or in X-Carrel-Token."
 
     async def _pass(self, scope: Scope, url: httpx.URL, path: str, name: str | None, receive: Receive, send: Send) -> None:
-        headers = self._forwarded(scope["headers"])
+        headers = self._forwarded(scope)
         rewritten: Rewritten | None = None
         content: bytes | AsyncIterator[bytes]
         if scope["method"] == "POST" and field_of(path) and not header(headers, b"content-encoding"):
@@ -106,9 +115,10 @@ class ChatProxy:
             async for piece in _body(receive):
                 whole += piece
                 if len(whole) > LARGEST_QUESTION:
-                    await _fail(send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
+                    await _fail(scope, send, 413, "carrel_too_large", f"A request of more than {LARGEST_QUESTION >> 20} MB.")
                     return
-            rewritten = await _while_wanted(self._rewrite(path, bytes(whole), name, headers), receive)
+            session = header(scope["headers"], _SESSION)
+            rewritten = await _while_wanted(self._rewrite(path, bytes(whole), name, headers, session), receive)
             content = rewritten.body
             headers = [(key, value) for key, value in headers if key != b"content-length"]
         else:
@@ -124,41 +134,52 @@ class ChatProxy:
         except httpx.HTTPError as error:
             log.warning("The upstream can't be reached: %s", type(error).__name__)
             status = 504 if isinstance(error, httpx.TimeoutException) else 502
-            await _fail(send, status, "carrel_upstream_unreachable", f"The upstream can't be reached ({type(error).__name__}).")
+            await _fail(
+                scope, send, status, "carrel_upstream_unreachable", f"The upstream can't be reached ({type(error).__name__})."
+            )
             return
         try:
-            await _while_wanted(_relay(response, rewritten, send, checks=self._checks), receive)
+            checks = self._checks and not is_anthropic(path)  # agents get their streams as they are
+            await _while_wanted(_relay(response, rewritten, send, checks=checks), receive)
         finally:
             await response.aclose()
 
-    async def _rewrite(self, path: str, raw: bytes, name: str | None, headers: Headers) -> Rewritten:
+    async def _rewrite(self, path: str, raw: bytes, name: str | None, headers: Headers, session: str | None) -> Rewritten:
         """Put context into the body; whatever goes wrong there, give it back as it was."""
 
         def learn() -> None:
             self._models.want(self._upstream.target("/v1/models", b""), headers)
 
         try:
-            return await self._injector.rewrite(path, raw, name, learn)
+            return await self._injector.rewrite(path, raw, name, learn, session)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt | SystemExit) or is_being_cancelled():
                 raise
             log.error("A question went on as it came: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
             return Rewritten(raw, "failed")
 
-    def _forwarded(self, headers: Headers) -> Headers:
+    def _forwarded(self, scope: Scope) -> Headers:
+        headers: Headers = scope["headers"]
         named = b",".join(value for key, value in headers if key == b"connection")
         dropped = _HOP | {name.strip().lower() for name in named.split(b",")}
         kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(b"x-carrel-")]
         if (token := self._upstream.token) is not None:  # it is for us
-            kept = [
-                (key, value)
-                for key, value in kept
-                if key != b"authorization" or not same_token(bearer(value.decode("latin-1")), token)
-            ]
+            kept = [(key, value) for key, value in kept if key not in _KEYS or not same_token(_key_in(key, value), token)]
         if self._upstream.key is not None:
-            kept = [(key, value) for key, value in kept if key != b"authorization"]
-            kept.append((b"authorization", b"Bearer " + self._upstream.key.encode()))
+            kept = [(key, value) for key, value in kept if key not in _KEYS]
+            own = self._upstream.key.encode()
+            kept.append((b"x-api-key", own) if _of_anthropic(scope) else (b"authorization", b"Bearer " + own))
         return kept
+
+
+def _key_in(name: bytes, value: bytes) -> str | None:
+    text = value.decode("latin-1")
+    return bearer(text) if name == b"authorization" else text
+
+
+def _of_anthropic(scope: Scope) -> bool:
+    """Tell whether a request is to Anthropic's API, which takes keys in another header and has another form of errors."""
+    return header(scope["headers"], b"anthropic-version") is not None or MESSAGES.encode() in scope["raw_path"]
 
 
 async def _body(receive: Receive) -> AsyncIterator[bytes]:
@@ -236,8 +257,11 @@ def _verdict_of(body: bytes, given: Sequence[ContextItem]) -> bytes:
     return verdict(text_of_answer(body), given)
 
 
-async def _fail(send: Send, status: int, kind: str, message: str, *, close: bool = False) -> None:
-    body = json.dumps({"error": {"message": message, "type": kind, "code": None, "param": None}}).encode()
+async def _fail(scope: Scope, send: Send, status: int, kind: str, message: str, *, close: bool = False) -> None:
+    value: dict[str, Any] = {"error": {"message": message, "type": kind, "code": None, "param": None}}
+    if _of_anthropic(scope):
+        value = {"type": "error", "error": {"type": _ANTHROPIC_ERRORS.get(status, "api_error"), "message": message}}
+    body = json.dumps(value).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     headers += [(b"connection", b"close")] if close else []
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from carrel.frontends.chat_proxy.conversation import Conversation
+from carrel.frontends.chat_proxy.questions import is_anthropic
 from carrel.model.types import Budget
-from carrel.settings.context_window import window_of
+from carrel.settings.context_window import BudgetPolicy, window_of
 
 SMALLEST = 150
 """A context of fewer tokens tells a model nothing."""
-UNKNOWN = 8_192
+_UNKNOWN = 8_192
 """A careful guess at the window of a model that nobody knows."""
+_AGENTS_WINDOW = 1_000_000
+"""The same where a request offers tools: what an agent sends alone exceeds a small window, and it shortens its history itself."""
+_AGENTS_TOKENS = 2_000
+_MESSAGES_TOKENS = 1_500
+"""The most for a question of an agent, which reads the rest itself and pays for the context in each step."""
 
 _CHARS_PER_TOKEN = 3  # on the safe side for code; counting exactly would take longer than the search
 _REPLY = 1_024
@@ -20,7 +28,7 @@ _OLLAMA = 4_096  # its default, whatever the model could
 
 def model_window(body: dict[str, Any], path: str, given: int | None, told: int | None = None) -> int | None:
     """Return the model's window: as given, as the request sets it, as the upstream told it, or by the model's name."""
-    if given:
+    if given or is_anthropic(path):  # a name tells no window there: the same model has several
         return given
     options = body.get("options")
     if isinstance(options, dict) and type(options.get("num_ctx")) is int:
@@ -29,6 +37,19 @@ def model_window(body: dict[str, Any], path: str, given: int | None, told: int |
         return _OLLAMA
     model = body.get("model")
     return told or window_of(model if isinstance(model, str) else None)
+
+
+def window_or_guess(window: int | None, body: dict[str, Any]) -> int:
+    """Return the model's window, or what is taken for it where it isn't known."""
+    return window or (_AGENTS_WINDOW if body.get("tools") else _UNKNOWN)
+
+
+def wanted_budget(policy: BudgetPolicy, window: int | None, conversation: Conversation) -> Budget:
+    """Return what a context should have by the settings."""
+    if not conversation.body.get("tools"):
+        return policy.budget(window)
+    most = _MESSAGES_TOKENS if conversation.in_blocks else _AGENTS_TOKENS
+    return replace(policy, ceiling=min(policy.ceiling, most)).budget(window_or_guess(window, conversation.body))
 
 
 def free_tokens(body: dict[str, Any], length: int, window: int) -> int:

@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from carrel.composition.composition import Composition
-from carrel.frontends.chat_proxy.context_budget import UNKNOWN, context_budget, free_tokens, model_window, too_many
+from carrel.frontends.chat_proxy.context_budget import (
+    context_budget,
+    free_tokens,
+    model_window,
+    too_many,
+    wanted_budget,
+    window_or_guess,
+)
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
-from carrel.frontends.chat_proxy.questions import Conversation, UserMessage, conversation_in
+from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage
+from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.frontends.chat_proxy.turns import Turns
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.rate_limit import RateLimit
@@ -19,7 +27,7 @@ from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError
 from carrel.model.types import Budget, ContextItem
-from carrel.pack.chat import augment, question_of
+from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.context_service import context
@@ -100,10 +108,13 @@ class ContextInjector:
         found = self._session.locate(name) if Path(name).is_absolute() else None
         return found[0] if found else None
 
-    async def rewrite(self, path: str, raw: bytes, name: str | None, learn: Callable[[], None]) -> Rewritten:
+    async def rewrite(
+        self, path: str, raw: bytes, name: str | None, learn: Callable[[], None], session: str | None = None
+    ) -> Rewritten:
         """Put context into the body, or leave it as it was.
 
         `learn` has the upstream asked for its models' windows: it is called where this one's isn't known.
+        `session` is what an agent calls its session.
         """
         if not self._switch.on:
             self._memory.forget()
@@ -111,17 +122,17 @@ class ContextInjector:
         if self._switch.changed():
             self._memory.forget()
             self._session.configure(self._switch.options)
-        conversation = conversation_in(path, raw)
+        conversation = conversation_in(path, raw, session)
         if conversation is None:
             return Rewritten(raw, "no question")
         workspace = self.workspace(name)
         if workspace is None:
             return Rewritten(raw, "unknown workspace" if question_of(conversation.asked) else "no question")
         window = model_window(conversation.body, path, self._options.window, self._window_of(conversation.model or ""))
-        if window is None:
+        if window is None and not conversation.in_blocks:  # Anthropic's list of models isn't needed
             learn()
         end = asyncio.get_running_loop().time() + self._options.deadline_ms / 1000
-        work = _Rewriting(conversation, workspace, window or UNKNOWN)
+        work = _Rewriting(conversation, workspace, window_or_guess(window, conversation.body))
         for message in conversation.messages:
             if sent := self._memory.find(workspace.root_key, message):
                 work.sent[message] = sent
@@ -168,7 +179,8 @@ class ContextInjector:
     async def _search(self, work: _Rewriting, window: int | None, end: float) -> str:
         """Find the context of the newest question; where there is none, return why in a word or two."""
         workspace, settings = work.workspace, work.workspace.settings
-        wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else settings.budget_policy.budget(window)
+        by_settings = wanted_budget(settings.budget_policy, window, work.conversation)
+        wanted = Budget(self._options.tokens, "tokens") if self._options.tokens else by_settings
         budget = context_budget(work.free, wanted)
         if budget is None:
             return "no room"
@@ -277,7 +289,7 @@ class _Rewriting:
     def rewritten(self, done: str) -> Rewritten:
         """Return the request as it goes on; `done` says what became of a new question."""
         contexts = {message: sent for message, sent in self.sent.items() if sent.text and sent not in self._left_out}
-        body = self.conversation.with_texts({message: augment(message.text, sent.text) for message, sent in contexts.items()})
+        body = self.conversation.with_contexts({message: sent.text for message, sent in contexts.items()})
         notes = [
             done,
             f"{self.places} remembered" if self.repeated else "",

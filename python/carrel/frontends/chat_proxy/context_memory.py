@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from carrel.frontends.chat_proxy.questions import UserMessage
+from carrel.frontends.chat_proxy.conversation import UserMessage
 from carrel.model.types import ContextItem
 
 _KEPT_SECONDS = 8 * 3_600.0

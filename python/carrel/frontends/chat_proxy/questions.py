@@ -6,18 +6,22 @@ Pure functions; what isn't understood isn't touched.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from carrel.frontends.chat_proxy import anthropic_messages
+from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, instructs
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.message_parts import text_of, text_parts
 from carrel.model.conversation import Message, Role
 
+MESSAGES = "/v1/messages"
 ENDPOINTS = {
     "/chat/completions": "messages",
     "/responses": "input",
+    MESSAGES: anthropic_messages.FIELD,
     "/api/chat": "messages",
     "/api/generate": "prompt",
 }
@@ -25,7 +29,6 @@ ENDPOINTS = {
 
 _SPEAKERS: Mapping[str, Role] = {"user": "user", "assistant": "assistant"}
 _TEXT = ("text", "input_text")
-_INSTRUCTING = ("system", "developer")
 _REMINDER = 80
 """Fewer characters that also stand in the system prompt are a coincidence."""
 _CHORE = "### Task:"
@@ -34,69 +37,27 @@ _IDENTIFYING = ("instructions", "system", "conversation", "previous_response_id"
 """Fields that tell conversations apart whose messages are the same, or that stand for messages which aren't sent again."""
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
-    """A message of the user: where the text stands that takes a context, and what the conversation was until then.
-
-    `key` is a hash of the messages up to this one; `followed_key` covers the next one too, None where nobody said more.
-    """
-
-    path: tuple[str | int, ...]  # below the message's own value
-    text: str
-    at: int
-    key: str
-    followed_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """The messages of the user in a request, oldest first, and what the last one asks."""
-
-    raw: bytes
-    body: dict[str, Any]
-    field: str
-    items: Sequence[json_splice.Span]  # where the values of all messages stand; empty where the field is there twice
-    messages: tuple[UserMessage, ...]
-    asked: str = ""  # the user's own words, of all parts of the last message; empty where it holds no question
-    history: tuple[Message, ...] = ()  # what was said before
-
-    @property
-    def model(self) -> str | None:
-        """The model that is asked."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) else None
-
-    @property
-    def text(self) -> str:
-        """The text that takes the context of the question."""
-        return self.messages[-1].text
-
-    def with_texts(self, texts: Mapping[UserMessage, str]) -> bytes:
-        """Return the request's body with other texts in these messages; every other byte stays."""
-        return json_splice.replaced_all(self.raw, {span: texts[message] for message, span in self.spans(texts).items()})
-
-    def spans(self, messages: Iterable[UserMessage]) -> dict[UserMessage, json_splice.Span]:
-        """Return where the texts of messages stand; not of those whose fields are there twice."""
-        whole = isinstance(self.body[self.field], str)
-        found = {}
-        for message in messages:
-            within = self.items[message.at] if message.at < len(self.items) else None
-            if (whole or within) and (span := json_splice.string_span(self.raw, message.path, message.text, within)):
-                found[message] = span
-        return found
-
-
 def field_of(path: str) -> str | None:
     """Return the field that holds the conversation, if this path is a known endpoint."""
     return next((field for end, field in ENDPOINTS.items() if path.rstrip("/").endswith(end)), None)
 
 
-def conversation_in(path: str, raw: bytes) -> Conversation | None:
-    """Return the conversation in the body of a request to `path`; None where it isn't understood or holds no words of a user."""
+def is_anthropic(path: str) -> bool:
+    """Tell whether this is the path of Anthropic's messages."""
+    return path.rstrip("/").endswith(MESSAGES)
+
+
+def conversation_in(path: str, raw: bytes, session: str | None = None) -> Conversation | None:
+    """Return the conversation in the body of a request to `path`; None where it isn't understood or holds no words of a user.
+
+    `session` is the name that an agent gives to all requests of a session.
+    """
     field = field_of(path)
     body = json_splice.parse(raw) if field else None
     if not isinstance(body, dict) or field is None:
         return None
+    if is_anthropic(path):
+        return anthropic_messages.prompts_in(raw, body, session)
     content = body.get(field)
     whole = isinstance(content, str)
     # Raw prompts and code to be filled in are no questions; a context would only be continued.
@@ -113,7 +74,7 @@ def conversation_in(path: str, raw: bytes) -> Conversation | None:
             place = _text_of(message)
             asked = place[2] if place else ""
             if place:
-                said = (later for later in range(at + 1, len(messages)) if not _instructs(messages[later]))
+                said = (later for later in range(at + 1, len(messages)) if not instructs(messages[later]))
                 followed = next((keys[later] for later in said), None)
                 found.append(UserMessage((field,) if whole else place[0], place[1], at, keys[at], followed))
     if not found:
@@ -140,22 +101,13 @@ def _text_of(message: dict[str, Any]) -> _Place | None:
 
 
 def _keys(body: dict[str, Any], field: str, messages: Sequence[Any]) -> list[str]:
-    """Return for each message a hash of the conversation up to it. Marks for an upstream's cache, which move, don't count."""
+    """Return for each message a hash of the conversation up to it."""
     digest = sha256(_plain([field, *(body.get(name) for name in _IDENTIFYING)])).digest()
     keys = []
     for message in messages:
-        counted = message
-        if isinstance(message, dict):
-            content = message.get("content")
-            parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-            counted = {**_unmarked(message), "content": [_unmarked(part) for part in parts]}
-        digest = sha256(digest + _plain(counted)).digest()
+        digest = sha256(digest + _plain(counted(message))).digest()
         keys.append(digest.hex())
     return keys
-
-
-def _unmarked(value: Any) -> Any:
-    return {key: inner for key, inner in value.items() if key != "cache_control"} if isinstance(value, dict) else value
 
 
 def _plain(value: Any) -> bytes:
@@ -186,15 +138,11 @@ def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
     return text
 
 
-def _instructs(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") in _INSTRUCTING
-
-
 def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:
     """Return what the model is told before the conversation."""
     texts = [body.get("instructions"), body.get("system")]
     for message in messages:
-        if _instructs(message):
+        if instructs(message):
             content = message.get("content")
             texts += [content] if isinstance(content, str) else [text for _, text in text_parts(content, _TEXT)]
     return "\n\n".join(text for text in texts if isinstance(text, str))

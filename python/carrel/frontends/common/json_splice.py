@@ -26,12 +26,12 @@ def parse(raw: bytes) -> Any:
         return None
 
 
-def span_of(raw: bytes, path: Path) -> Span | None:
+def span_of(raw: bytes, path: Path, within: Span | None = None) -> Span | None:
     """Return where the value at a path of keys and indexes stands; None unless it is there exactly once.
 
-    `raw` is valid JSON.
+    `raw` is valid JSON. The path begins at the value that stands `within` a span, or at the whole.
     """
-    return _span_below(raw, _trimmed(raw, 0, len(raw)), path)
+    return _span_below(raw, within or _trimmed(raw, 0, len(raw)), path)
 
 
 def item_spans(raw: bytes, path: Path) -> list[Span]:
@@ -41,39 +41,37 @@ def item_spans(raw: bytes, path: Path) -> list[Span]:
 
 
 def string_span(raw: bytes, path: Path, text: str, within: Span | None = None) -> Span | None:
-    """Return where the string at a path stands, if it is there once and holds `text`.
-
-    The path begins at the value that stands `within` a span, or at the whole.
-    """
-    span = _span_below(raw, within or _trimmed(raw, 0, len(raw)), path)
+    """Return where the string at a path stands, if it is there once and holds `text`."""
+    span = span_of(raw, path, within)
     return span if span and json.loads(raw[span[0] : span[1]]) == text else None
 
 
 def replaced(raw: bytes, span: Span, value: Any) -> bytes:
-    """Return the text with another value there, in ASCII: half a surrogate pair, which JSON allows, survives."""
-    return replaced_all(raw, {span: value})
+    """Return the text with another value there."""
+    return spliced(raw, {span: encoded(value)})
 
 
-def replaced_all(raw: bytes, values: Mapping[Span, Any]) -> bytes:
-    """Return the text with other values at spans that lie apart."""
-    pieces, end = [], 0
-    for span in sorted(values):
-        pieces += [raw[end : span[0]], _encoded(values[span])]
+def spliced(raw: bytes, pieces: Mapping[Span, bytes]) -> bytes:
+    """Return the text with other bytes at spans that lie apart."""
+    parts, end = [], 0
+    for span in sorted(pieces):
+        parts += [raw[end : span[0]], pieces[span]]
         end = span[1]
-    return b"".join((*pieces, raw[end:]))
+    return b"".join((*parts, raw[end:]))
 
 
 def with_more_items(raw: bytes, span: Span, items: list[Any]) -> bytes:
     """Return the text with more items at the end of the array there, which isn't empty."""
-    return raw[: span[1] - 1] + b"," + _encoded(items)[1:-1] + raw[span[1] - 1 :]
+    return raw[: span[1] - 1] + b"," + encoded(items)[1:-1] + raw[span[1] - 1 :]
 
 
 def with_first_member(raw: bytes, span: Span, key: str, value: Any) -> bytes:
     """Return the text with one member more in the object there, which isn't empty."""
-    return raw[: span[0] + 1] + _encoded(key) + b":" + _encoded(value) + b"," + raw[span[0] + 1 :]
+    return raw[: span[0] + 1] + encoded(key) + b":" + encoded(value) + b"," + raw[span[0] + 1 :]
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
+    """Return a value as JSON in ASCII: half a surrogate pair, which JSON allows, survives."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
