@@ -73,6 +73,7 @@ PAGES = {
             "watching",
             "vscode-large",
             "proxies",
+            "reading",
             "stores",
             "team",
             "published",
