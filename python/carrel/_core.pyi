@@ -486,6 +486,9 @@ class Snapshot:
     def near_names(self, name: str, most: int) -> list[str]:
         """Defined names that differ from a name of 5 letters or more by one letter, those with the most definitions first; none
         where the name is defined or some text has it."""
+    def outline(self, files: int, names: int, filter: Filter | None) -> list[tuple[str, int, float, list[tuple[str, int]]]]:
+        """At most so many files that pass the filter and may be read, those first whose definitions others use, each as (path,
+        chunks, weight, names): names that it defines, with the number of other files that hold each."""
     def resolve(self, ids: Sequence[str]) -> list[int | None]:
         """The doc of each chunk id, None for one that isn't in this snapshot. Raises `InvalidInput` for what is no id."""
     def describe(self, docs: Sequence[int]) -> list[ChunkInfo]: ...

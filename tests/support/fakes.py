@@ -83,6 +83,10 @@ class FakeView:
     def near_names(self, name: str, most: int) -> list[str]:
         return []
 
+    def outline(self, files: int, names: int, filter: Any) -> list[Any]:  # noqa: A002
+        paths = dict.fromkeys(chunk.path for chunk in self.items)
+        return [(path, len(self.file_chunks(path)), 0.0, []) for path in list(paths)[:files]]
+
     def describe(self, docs: Sequence[int]) -> list[Any]:
         return [self._info(doc) for doc in docs]
 

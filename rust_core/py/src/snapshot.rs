@@ -35,6 +35,9 @@ impl PyReadFiles {
     }
 }
 
+/// A file's path, chunks, weight, and names with their users.
+type FileOutlineRow = (String, u32, f32, Vec<(String, u32)>);
+
 /// See `_core.pyi`.
 #[pyclass(name = "Snapshot", frozen, module = "carrel._core")]
 pub struct PySnapshot(pub Arc<Snapshot>);
@@ -118,6 +121,11 @@ impl PySnapshot {
 
     fn near_names(&self, py: Python<'_>, name: &str, most: usize) -> Vec<String> {
         py.detach(|| self.0.near_names(name, most))
+    }
+
+    fn outline(&self, py: Python<'_>, files: usize, names: usize, filter: Option<&PyFilter>) -> Vec<FileOutlineRow> {
+        let found = py.detach(|| self.0.outline(files, names, filter.map(|one| &one.0)));
+        found.into_iter().map(|file| (file.path, file.chunks, file.weight, file.names)).collect()
     }
 
     fn resolve(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Vec<Option<u64>>> {

@@ -87,6 +87,7 @@ fn segment(data: &[u8]) {
     let _ = searcher.definitions(&["load_account", "Account"], 5, None);
     let _ = searcher.exact_definitions(&["load_account"], 5);
     let _ = searcher.near_names("laod_account", 5);
+    let _ = searcher.outline(5, None);
     if dim == DIM {
         let _ = searcher.dense(&[0.25; DIM], 5, -1.0, None, &cancel);
     }

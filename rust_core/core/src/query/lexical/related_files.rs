@@ -11,9 +11,9 @@ use crate::formats::postings::terms::{definition_hash, term_hash};
 use crate::query::view::View;
 
 /// Shorter names stand for anything.
-const SHORTEST_NAME: usize = 3;
+pub(super) const SHORTEST_NAME: usize = 3;
 /// Who of more definers is meant can't be told by a name.
-const MOST_DEFINERS: usize = 3;
+pub(super) const MOST_DEFINERS: usize = 3;
 /// Names of other case or form are listed with a name: more chunks than this are not looked through for it.
 const MOST_LISTED: u64 = 16;
 /// A name that stands in a larger share of all chunks than one of so many is a word.
@@ -57,9 +57,9 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What the dictionaries of all views know of names.
-struct NameIndex<'a> {
-    views: &'a [View<'a>],
-    statistics: &'a Statistics,
+pub(super) struct NameIndex<'a> {
+    pub(super) views: &'a [View<'a>],
+    pub(super) statistics: &'a Statistics,
 }
 
 impl<'a> NameIndex<'a> {
@@ -125,7 +125,7 @@ impl<'a> NameIndex<'a> {
     }
 
     /// Every live file with the name in a body, in any case.
-    fn each_user(&self, name: &str, mut look: impl FnMut(FilePlace)) {
+    pub(super) fn each_user(&self, name: &str, mut look: impl FnMut(FilePlace)) {
         self.each_list(word_hash(name), |number, view, list| {
             let mut passed = 0;
             list.each(|chunk, frequencies| {

@@ -1,8 +1,8 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
 use super::{
-    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, most_words, near_names, rare_names, rarities,
-    related_files,
+    FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, most_words, near_names, outline, rare_names,
+    rarities, related_files,
 };
 use crate::base::cancel::CancelToken;
 use crate::base::language::Language;
@@ -173,6 +173,30 @@ fn a_mistyped_name_is_near_those_that_are_a_letter_away() {
     }
     assert_eq!(near_names(&views, "parse_hear", 1), ["parse_head"]);
     assert_eq!(near_names(&views, &"x".repeat(100_000), 5), [""; 0]);
+}
+
+#[test]
+fn an_outline_begins_with_the_file_whose_names_others_use() {
+    let common = [("start", "run"), ("shared", "run")];
+    let segment = segment(&[
+        ("a.py", &[("start", "open_door(); open_door()"), ("lonely", "start")]),
+        ("b.py", &[("open_door", "x"), ("shut_door", "open_door"), ("shared", "y")]),
+        ("c.py", &[("other", "open_door shut_door")]),
+        ("d.py", &common),
+        ("e.py", &common),
+        ("f.py", &common),
+        ("gone.py", &[("ghost", "open_door shut_door")]),
+    ]);
+    let mut files = FileMask::new_all(7);
+    files.clear(6);
+    let views = [View { segment: &segment, files: &files }];
+    let found = outline(&views, &Statistics::new(&views), 2);
+    let first = &found[0];
+    assert_eq!((first.path.as_str(), first.chunks), ("b.py", 3));
+    assert_eq!(first.names, [("open_door".to_owned(), 2), ("shut_door".to_owned(), 1)]);
+    assert_eq!(found.len(), 6, "every live file");
+    assert!(found.iter().all(|file| file.names.iter().all(|(name, _)| name != "start" && name != "shared")), "of too many files");
+    assert_eq!(found, outline(&views, &Statistics::new(&views), 2));
 }
 
 /// `194` as `kcqj`: one word to the splitter, at least two letters long, with no ending to cut.

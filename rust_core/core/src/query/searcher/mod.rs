@@ -19,7 +19,8 @@ use crate::index::segment_set::{BufferText, LiveSegment};
 use crate::query::dense::dense_top_k;
 use crate::query::filter::{Filter, FilterOptions};
 use crate::query::lexical::{
-    FieldWeights, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, most_words, near_names, rare_names, rarities,
+    FieldWeights, FileOutline, FilePlace, Statistics, Terms, bm25f, covering_chunks, definitions, most_words, near_names,
+    outline, rare_names, rarities,
 };
 use crate::query::results::{ChunkInfo, Doc, ScoredDoc, doc, segment_and_chunk};
 use crate::query::top_k::Scored;
@@ -191,6 +192,12 @@ impl Searcher {
     /// What somebody who mistyped a name may have meant, at most `most` names; see [`near_names`].
     pub fn near_names(&self, name: &str, most: usize) -> Vec<String> {
         near_names(&self.views(&Scope::default()), name, most)
+    }
+
+    /// Every file that passes the filter with at most `most` names that it defines, those first whose definitions others use; see
+    /// [`outline`].
+    pub fn outline(&self, most: usize, filter: Option<&Filter>) -> Vec<FileOutline> {
+        outline(&self.views(&self.scope(filter)), self.statistics(), most)
     }
 
     /// The chunk of each id; `None` for one that no live file has.

@@ -12,11 +12,14 @@ use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::sync::locked;
 use crate::index::segment_set::SegmentSet;
+use crate::query::filter::Filter;
+use crate::query::lexical::FileOutline;
 use crate::query::parsed_query::ParsedQuery;
 use crate::query::ranking::Candidate;
 use crate::query::results::Doc;
 use crate::query::searcher::{RelatedFiles, SearchOptions, Searcher};
 use crate::workspace::handle::WorkspaceHandle;
+use crate::workspace::walk::AccessPolicy;
 
 /// An immutable view of the index: a [`Searcher`] that also reads the texts of what it finds.
 pub struct Snapshot {
@@ -83,6 +86,14 @@ impl Snapshot {
         }
         let words: Vec<&str> = query.words.iter().map(String::as_str).collect();
         Ok(SearchResult { candidates: signals.into_iter().map(Candidate::from).collect(), rarities: self.rarities(&words) })
+    }
+
+    /// At most `files` files that pass the filter and may be read, those first whose definitions others use, each with at most `names`
+    /// of these.
+    pub fn outline(&self, files: usize, names: usize, filter: Option<&Filter>) -> Vec<FileOutline> {
+        let mut session = self.workspace.access.as_ref().map(AccessPolicy::session);
+        let mut may_be_read = |file: &FileOutline| session.as_mut().is_none_or(|session| session.check(&file.path).is_ok());
+        self.searcher.outline(names, filter).into_iter().filter(|file| may_be_read(file)).take(files).collect()
     }
 
     /// How closely each chunk's file is related to the file at `path` by names that one defines and the other uses, 0 to 1. All 0
