@@ -22,6 +22,7 @@ from carrel.model.vectors import Vectors
 from carrel.question.follow_up import FollowUp, turns_read
 from carrel.question.follow_up import read as read_question
 from carrel.question.prepare import prepare
+from carrel.search.certainty import GUESSES
 from carrel.search.retriever import Retrieval, read
 
 SAID = (
@@ -198,8 +199,13 @@ def test_names_and_questions_of_any_length_are_cut() -> None:
     assert all(len(text) < 800 for text in found.around.values())
 
 
-def test_a_question_whose_words_find_nothing_finds_nothing_in_a_conversation() -> None:
-    assert ask(Query("zzqq xyzzy blorp florp quux?"), SAID).hits == ()
+@pytest.mark.parametrize("text", ["zzqq xyzzy blorp florp quux?", "is that right?", "what is wrong with it?"])
+def test_a_text_that_says_nothing_by_itself_gets_the_places_that_were_spoken_of(text: str) -> None:
+    found = ask(Query(text), SAID)
+    assert found.answer[0].chunk.path == "shop/retry_schedule.py"
+    assert len(found.answer) <= GUESSES
+    assert found.wanted == (), "nothing is added to what nobody asked for"
+    assert ask(Query(text), ()).answer == ()
 
 
 class Remote(FakeEmbedder):

@@ -55,7 +55,8 @@ _ITEM = re.compile(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|
 class FollowUp:
     """What a question takes from elsewhere: `text`, where there is one, is searched for in its place, those `around` it besides.
 
-    `shown` are files that were spoken of. With `in_front` the question is about the file, or the lines, in front.
+    `shown` are files that were spoken of. With `in_front` the question is about the file, or the lines, in front. With
+    `is_small_talk` it may ask for nothing, or mean what was said, as "is that right?" does.
     """
 
     text: str | None = None
@@ -64,6 +65,7 @@ class FollowUp:
     in_front: bool = False
     wants_tests: bool = False
     wants_users: bool = False
+    is_small_talk: bool = False
 
     def gain(self, found: Candidate, score: float, best: float, query: Query) -> float:
         """Return what a place gains by what the question takes from elsewhere; `best` is the best score of all."""
@@ -102,7 +104,7 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
         asked = _with_name(text, here, symbol or PurePosixPath(path).stem, (), as_written=users and symbol is not None)
         return FollowUp(asked, {}, (path,), True, tests, users)
     question = query_words.read(text)
-    if not said or is_small_talk(text) or question.is_symbol or query_words.is_code(question.quoted):
+    if not said or question.is_symbol or query_words.is_code(question.quoted):
         return FollowUp()
     answers = [turn.text for turn in reversed(said) if turn.role == "assistant"]
     asked_before = (both_ends(turn.text.strip(), _MOST_BEFORE) for turn in reversed(said) if turn.role == "user")
@@ -112,6 +114,8 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
     shown = next((paths for answer in answers if (paths := tuple(filter(detect_language, _PATH.findall(answer))))), ())
     pairs = {"names": (text, " ".join(names)), "question": (before, text)}
     around = {key: " ".join(pair) for key, pair in pairs.items() if all(pair)}
+    if is_small_talk(text):
+        return FollowUp(None, around, is_small_talk=True) if "?" in text or _POINTER.search(text) else FollowUp()
     name, words = _meant(text, "".join(answers[:1]), names or [PurePosixPath(path).stem for path in shown], before)
     pointer = _POINTER.search(text)
     near = pointer is not None and len(text[: pointer.start()].split()) <= _BEFORE_POINTER

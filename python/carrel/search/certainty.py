@@ -35,6 +35,9 @@ UNSURE = 0.3
 GUESSES = 3
 """So many places."""
 DOUBT = "Not sure that anything here answers this: these are the nearest places. A name or word of the code may find more."
+OF_CONVERSATION = 0.01
+"""At most so sure is it of a text that says nothing by itself, as "is that right?" does: somebody who asks gets the best places
+for what was said before."""
 OF_A_TRACE = 0.9
 """At least so sure is it of a stack trace that goes through the indexed code, and of a message that the code writes: the words
 around say little. Set, not fitted."""

@@ -23,7 +23,7 @@ from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
 from carrel.search.candidates import Stopwatch, search_each
-from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, confidence, is_enough, is_sure, relevance
+from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
 from carrel.search.conversation import SHARE, SHARE_OF_FOLLOW_UP, joined
 from carrel.search.focus import focus
 from carrel.search.localize import LocatedFile, localize
@@ -53,6 +53,7 @@ class Ranking:
     read_files: ReadFiles = field(default_factory=ReadFiles)  # what was read as a whole
     by_rule: bool = False  # what comes first is decided by more than the scores: a follow-up's place, definitions of a name
     confidence: float = 0.0  # how sure it is that there is anything relevant at all
+    alone: float = 0.0  # the same by the question's own words, whatever was said before it
 
     def context_of(self, doc: int) -> RankingContext:
         """Return the question that a candidate was found for."""
@@ -92,8 +93,11 @@ class Retrieval:
         if is_sure(self.confidence):
             return self.hits
         asks = self.confidence > 0 or len(self.context.question.text.split()) == 1
-        enough = is_enough(self.confidence)
-        return tuple(hit for hit in self.hits[:GUESSES] if asks and (enough or hit.signals.matched or hit.signals.rerank))
+        best = self.hits[:GUESSES] if asks else ()
+        if is_enough(self.confidence):
+            return best
+        # The evidence may be that of what was said before.
+        return tuple(hit for hit in best if hit.signals.matched or hit.signals.rerank or is_enough(hit.score))
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:
@@ -132,6 +136,7 @@ class _Found:
     stands_for: Mapping[int, Candidate] = field(default_factory=dict)
     meant: SearchText | None = None
     confidence: float = 0.0
+    alone: float | None = None  # the confidence by the question's own words, where that isn't the same
 
 
 class _Search:
@@ -158,6 +163,7 @@ class _Search:
             read_files=self._read_files,
             by_rule=self._prepared.follow_up.text is not None or found.context.question.is_symbol,
             confidence=found.confidence,
+            alone=found.confidence if found.alone is None else found.alone,
         )
 
     def issue(self, issue: IssueText) -> _Found:
@@ -180,12 +186,16 @@ class _Search:
         self.watch.lap("search")
         order = self._ranked(candidates, context)
         sure = 1.0 if front else confidence(order.ranked, context.question, self._floor)
+        alone = 0.0 if follow_up.text and not follow_up.in_front else sure
+        says = bool(order.places)
         # A question that seems to stand alone and stands somewhere as it is needs no more.
         sought = follow_up.text or not any(one.literal for one in order.ranked[:BEST])
-        if len(prepared.texts) > 1 and order.places and sought:
+        if len(prepared.texts) > 1 and sought:
             order, of_others = self._with_conversation(order, text, context)
             sure = max(sure, of_others)
             self.watch.lap("conversation")
+        if follow_up.is_small_talk or not says:
+            sure = min(sure, OF_CONVERSATION)
         if follow_up.text:
             best = order.best
             gains = {one.candidate.doc: follow_up.gain(one.candidate, one.score, best, query) for one in order.places}
@@ -194,16 +204,18 @@ class _Search:
         order = definitions_first(order, context, query)
         self.watch.lap("rank")
         # A change is often wanted in every copy.
-        return _Found(order, context, (), {} if context.question.is_change else stands_for, meant, sure)
+        return _Found(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
 
     def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
         """Return the order joined with what the texts find that take in what was said, and how sure these are."""
         found = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
         others = [(self._ranked(*one), one[1]) for one in found]
         asked = text.parsed(quotes=False)
+        says = () if self._prepared.follow_up.is_small_talk else (own,)
+        first, *rest = [order for order in (*says, *(other for other, _ in others)) if order.places] or [own]
         order = joined(
-            own,
-            [other for other, _ in others],
+            first,
+            rest,
             SHARE_OF_FOLLOW_UP if self._prepared.follow_up.text else SHARE,
             lambda docs: self._placed(score(self._view.evidence(asked, docs), context, self._editor), context),
         )
