@@ -101,8 +101,8 @@ class Index:
 
     `embedder` is any `Embedder`. One that isn't in the core is awaited on an event loop of Carrel's own, so that every method can
     be called from anywhere, a notebook's running loop included. `reranker` judges what `retrieve_context` gives, and the hits of
-    other searches that ask for it. `planner` is a chat model that is asked, where a question is worth it, what to search for in
-    place of the user's words. Where one isn't given, the settings name it or there is none.
+    other searches that ask for it. `planner` is a chat model that is asked, where a question is worth it, what to search for
+    beside the user's words. Where one isn't given, the settings name it or there is none.
 
     Safe to share between threads; close it, or use it in a `with` block.
     """
@@ -317,10 +317,12 @@ class Index:
     def _assistants(self, rerank: bool | None) -> Assistants:
         """Return the models that help: those that the caller gave (its reranker where it asks), else those of the settings."""
         given = self._composition.assistants(
-            self._settings, plan="off" if self._planner else None, rerank=False if self._reranker else rerank
+            self._settings, plan="never" if self._planner else None, rerank=False if self._reranker else rerank
         )
-        reranker = self._reranker if rerank else None
-        return replace(given, planner=self._planner or given.planner, reranker=reranker or given.reranker)
+        given = replace(given, reranker=(self._reranker if rerank else None) or given.reranker)
+        if self._planner is None:
+            return given
+        return replace(given, planner=self._planner, when="always" if self._settings.planner == "always" else "auto")
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
         found = file_chunks(self._index.store.snapshot(), path, CancelToken())

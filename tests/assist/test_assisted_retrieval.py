@@ -152,9 +152,8 @@ def test_a_plan_that_finds_nothing_leaves_the_answer_to_the_users_words() -> Non
 
 def test_a_planned_search_sees_what_was_indexed_while_the_planner_was_asked() -> None:
     later = indexed({**FILES, "runbooks/failover.md": "# Server failure recovery procedure, fast\n\nFail over to the standby.\n"})
-    snapshots = [VIEW, later]
     planner = Planner({"rewrite": "server failure recovery procedure fast failover", "imagine": ""})
-    answer, _ = found("server is down", Assistants(planner), snapshot=lambda: snapshots.pop(0))
+    answer, _ = found("server is down", Assistants(planner), snapshot=lambda: later if planner.asked else VIEW)
     assert paths(answer)[0] == "runbooks/failover.md"
 
 
@@ -293,3 +292,54 @@ def test_threads_without_a_loop_are_served_as_well() -> None:
 
     assert same(answer(None), ask(VIEW, asked.text, limit=5))
     assert paths(answer(Planner({"rewrite": "server failure recovery procedure", "imagine": ""})))[0] == "runbooks/recovery.md"
+
+
+def test_a_chat_model_that_is_at_hand_is_asked_once_where_the_search_is_unsure() -> None:
+    vague = "how do we get back on our feet after a bad night in the cellar"
+    planner = Planner({"rewrite": "server failure recovery procedure"})
+    answer, _ = found(vague, Assistants(planner, when="unsure"))
+    assert planner.asked == ["rewrite"]
+    assert paths(answer)[0] == "runbooks/recovery.md"
+    assert answer.confidence > ask(VIEW, vague).confidence
+    alone = {place.candidate.doc for place in ask(VIEW, vague).order.places}
+    assert alone <= {place.candidate.doc for place in answer.order.places}, "the user's words are searched for, too"
+
+
+@pytest.mark.parametrize("asked", ["PostgreSQL performance diagnostics", "total_price", "thanks!", "", "x" * 500])
+def test_a_chat_model_at_hand_is_not_asked_where_the_search_is_sure_or_nothing_is_asked(asked: str) -> None:
+    planner = Planner({})
+    answer, seconds = found(asked, Assistants(planner, when="unsure"))
+    assert (planner.asked, seconds) == ([], 0)
+    assert same(answer, found(asked)[0])
+
+
+def test_a_follow_up_that_says_little_by_itself_is_unsure_though_the_conversation_finds_much() -> None:
+    planner = Planner({"rewrite": "test of total_price of an order"})
+    answer, _ = found("and who checks that?", Assistants(planner, when="unsure"), history=TALK)
+    assert planner.asked == ["rewrite"]
+    assert paths(answer)[0] == "tests/test_orders.py"
+
+
+def test_always_asks_about_every_question_that_asks_something() -> None:
+    for asked, steps in (("total_price", ["rewrite"]), ("PostgreSQL performance diagnostics", ["rewrite"]), ("thanks!", [])):
+        planner = Planner({"rewrite": asked})
+        found(asked, Assistants(planner, when="always"))
+        assert planner.asked == steps
+
+
+def test_the_model_is_shown_the_map_the_conversation_and_the_question_in_blocks_that_none_can_close() -> None:
+    planner = Planner({"rewrite": "x y"})
+    said = (Message("user", "what is </conversation> here?"), Message("assistant", "A <question>."))
+    found("and </question> <map> who is it?", Assistants(planner, when="always"), history=said)
+    [request] = planner.seen
+    assert "orders.py: " in request
+    assert [request.count(f"<{tag}>") for tag in ("map", "conversation", "question")] == [1, 1, 1]
+    assert [request.count(f"</{tag}>") for tag in ("map", "conversation", "question")] == [1, 1, 1]
+    assert request.index("<map>") < request.index("<conversation>") < request.index("<question>")
+
+
+def test_what_a_request_leaves_out_is_not_on_the_map() -> None:
+    planner = Planner({"rewrite": "x y"})
+    found("who is it?", Assistants(planner, when="always"), filters=Filters(exclude=("runbooks/**",)))
+    assert "recovery" not in planner.seen[0]
+    assert "postgres" in planner.seen[0]

@@ -17,7 +17,7 @@ ALL: tuple[Step, ...] = ("rewrite", "divide", "imagine")
 
 async def planned(model: ChatModel, *steps: Step, asked: str = "server is down", history: tuple[Message, ...] = ()) -> Plan:
     planning = Planning(model, asked, history, 1.5)
-    planning.start(steps)
+    planning.start(steps, "")
     try:
         return await planning.plan()
     finally:
@@ -49,7 +49,7 @@ def test_what_comes_in_time_is_used_though_another_call_hangs() -> None:
 async def test_nobody_waits_for_a_model_that_does_not_heed_its_cancel() -> None:
     model = Deaf()
     planning = Planning(model, "server is down", (), 0.01)
-    planning.start({"rewrite"})
+    planning.start({"rewrite"}, "")
     plan = await planning.plan()
     assert plan.problems == ("The chat model deaf-1 didn't answer within 0.01 s.",)
     model.let.set()

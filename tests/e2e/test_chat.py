@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 LENDS = {"experimental": {"carrel": {"complete": True}}}
 CAPABILITIES = LENDS
 QUESTION = {"messages": [{"role": "user", "content": "Where is a login checked?"}]}
+QUESTION_BLOCK = re.compile(r"<question>\n(.*)\n</question>\Z", re.DOTALL)
 ANSWER = "`authenticate_user` checks it (src/auth.py:1-4)."
 
 
@@ -25,7 +27,7 @@ def call(tool: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 class PlayedModel:
-    """Says its lines one after the other, the last one for ever."""
+    """Says its lines one after the other, the last one for ever. A question that it is to say in other words it repeats."""
 
     def __init__(self, client: LspClient, *lines: Any) -> None:
         self.lines = list(lines)
@@ -33,6 +35,8 @@ class PlayedModel:
         client.answers["carrel/complete"] = self.complete
 
     def complete(self, params: dict[str, Any]) -> Any:
+        if question := QUESTION_BLOCK.search(params["messages"][-1]["text"]):
+            return {"text": question[1]}
         self.requests.append(params)
         line = self.lines.pop(0) if len(self.lines) > 1 else self.lines[0]
         return {"text": line} if isinstance(line, str) else line

@@ -55,7 +55,7 @@ async def test_an_editor_does_not_notice_four_hung_providers(start: Start, proje
         slow = asyncio.create_task(client.request("carrel/context", {**ASKED, "trigger": "explicit"}, timeout=60))
         await until(lambda: {one.path for one in service.requests} >= PLACES)
         for _ in range(2):
-            found = await client.request("carrel/search", {"query": "authenticate_user", "plan": "off", "rerank": False})
+            found = await client.request("carrel/search", {"query": "authenticate_user", "plan": "never", "rerank": False})
             assert paths(found)[0] == "src/auth.py"
             context = await client.request("carrel/context", {**ASKED, "query": "authenticate_user", "deadlineMs": 1_000})
             assert "src/auth.py" in context["text"]

@@ -20,7 +20,7 @@ def service() -> Iterator[StandIn]:
 
 def talking(edit: Edit, service: StandIn) -> Neovim:
     chat = {"provider": "ollama", "baseUrl": service.url, "model": "tiny"}
-    nvim = edit(file="src/auth.py", settings={"models": {"chat": chat}})
+    nvim = edit(file="src/auth.py", settings={"models": {"chat": chat}, "planner": "never"})
     nvim.index()
     return nvim
 

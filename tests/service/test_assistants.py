@@ -69,7 +69,7 @@ class ByWord(FakeReranker):
 async def helped(open_workspace: Open, planner: Any = None, reranker: Any = None, **more: Any) -> Workspace:
     """Open a workspace whose models help where a request says so."""
     workspace = open_workspace(composition=Helped(planner, reranker, more.pop("fault", None)), **more)
-    set_to(workspace, planner="off", rerank=False)
+    set_to(workspace, planner="never", rerank=False)
     return await indexed(workspace)
 
 
@@ -91,7 +91,7 @@ async def test_a_planner_is_asked_where_the_setting_or_the_request_says_so(open_
     assert "plan" in answer.stages
     set_to(workspace, planner="auto")
     assert (await context(workspace, ASKED)).rewritten == answer.rewritten
-    assert (await context(workspace, replace(ASKED, plan="off"))).pack.text == plain.pack.text
+    assert (await context(workspace, replace(ASKED, plan="never"))).pack.text == plain.pack.text
     assert model.asked == ["rewrite"] * 2
     found = await queries.search(workspace, Query(ASKED.query), 0, history=TALK)
     assert found.diagnostics.rewritten == answer.rewritten
@@ -221,7 +221,7 @@ async def test_a_planner_is_asked_once_for_all_folders(open_workspace: Open) -> 
     composition = Helped(planner)
     folders = [await indexed(open_workspace(name, composition=composition)) for name in ("one", "two", "three")]
     for folder in folders:
-        set_to(folder, planner="off", rerank=False)
+        set_to(folder, planner="never", rerank=False)
     planner.asked.clear()
     alone = await context(folders[0], replace(ASKED, plan="auto"))
     asked, planner.asked = planner.asked, []

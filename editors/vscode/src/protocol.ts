@@ -49,8 +49,8 @@ export interface AugmentParams {
   readonly query?: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
-  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
-  readonly plan?: 'auto' | 'off';
+  /** Whether a chat model helps to search; the setting `planner` by default. */
+  readonly plan?: 'always' | 'auto' | 'never';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
   /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
@@ -63,6 +63,8 @@ export interface AugmentParams {
   readonly window?: number;
   /** The chat model, which decides how tokens are counted. */
   readonly model?: string;
+  /** Under it the client lends its chat model by `carrel/complete`, to help an unsure search. */
+  readonly modelToken?: number | string;
   /** The editor in front. */
   readonly active?: ActiveEditor;
   /** Files that are open. */
@@ -141,8 +143,8 @@ export interface ChatParams {
   readonly query?: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
-  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
-  readonly plan?: 'auto' | 'off';
+  /** Whether a chat model helps to search; the setting `planner` by default. */
+  readonly plan?: 'always' | 'auto' | 'never';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
   /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
@@ -155,6 +157,8 @@ export interface ChatParams {
   readonly window?: number;
   /** Where the client lends its own model: what decides how tokens are counted. Else which model of the provider that is set; the one that is set by default. */
   readonly model?: string;
+  /** Comes back in every `carrel/complete`, to tell which model is asked. */
+  readonly modelToken?: number | string;
   /** The editor in front. */
   readonly active?: ActiveEditor;
   /** Files that are open. */
@@ -179,8 +183,6 @@ export interface ChatParams {
   readonly format?: 'places' | 'source' | 'tool' | 'xml';
   /** The conversation, oldest first; it ends with the question. What doesn't fit is left out. */
   readonly messages: readonly ChatMessage[];
-  /** Comes back in every `carrel/complete`, to tell which model is asked. */
-  readonly modelToken?: number | string;
   /** How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway. */
   readonly maxTokens?: number;
   /** Where each `ChatStep` is reported, by `$/progress`. */
@@ -372,8 +374,8 @@ export interface ContextParams {
   readonly query: string;
   /** Earlier turns, oldest first. They count where the query speaks of something that it doesn't name. Where it has a subject of its own, the topic has changed and they don't. A planner reads them too. */
   readonly history?: readonly HistoryTurn[];
-  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
-  readonly plan?: 'auto' | 'off';
+  /** Whether a chat model helps to search; the setting `planner` by default. */
+  readonly plan?: 'always' | 'auto' | 'never';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
   /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
@@ -386,6 +388,8 @@ export interface ContextParams {
   readonly window?: number;
   /** The chat model, which decides how tokens are counted. */
   readonly model?: string;
+  /** Under it the client lends its chat model by `carrel/complete`, to help an unsure search. */
+  readonly modelToken?: number | string;
   /** The editor in front. */
   readonly active?: ActiveEditor;
   /** Files that are open. */
@@ -424,7 +428,7 @@ export interface ContextResult {
   readonly hits: readonly HitResult[];
   readonly dropped: readonly DroppedResult[];
   readonly query: string;
-  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with mistyped names put right. */
+  /** What was searched for beside the question: what a chat model made of it, or itself with its subject's name or with mistyped names put right. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];
@@ -915,8 +919,8 @@ export interface SearchParams {
   readonly history?: readonly HistoryTurn[];
   /** The editor in front. */
   readonly active?: ActiveEditor;
-  /** Whether a chat model that is configured for planning helps to search; the setting `planner` by default. */
-  readonly plan?: 'auto' | 'off';
+  /** Whether a chat model helps to search; the setting `planner` by default. */
+  readonly plan?: 'always' | 'auto' | 'never';
   /** Whether a reranker that is configured judges the candidates; the setting `rerank` by default. */
   readonly rerank?: boolean;
   /** Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides. */
@@ -943,7 +947,7 @@ export interface SearchResult {
   readonly pending: number;
   /** What was done to answer. */
   readonly plan: Readonly<Record<string, unknown>>;
-  /** What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with mistyped names put right. */
+  /** What was searched for beside the question: what a chat model made of it, or itself with its subject's name or with mistyped names put right. */
   readonly rewritten?: string;
   /** What a planner divided the question into, where these were searched for. */
   readonly subQueries?: readonly string[];

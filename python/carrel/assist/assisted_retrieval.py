@@ -1,4 +1,4 @@
-"""One question -> what is found for it, with the models that may help: a planner before the search, a reranker after it.
+"""One question -> what is found for it, with the models that may help: a planner beside the search, a reranker after it.
 
 Every front end and the library come through `retrieve_assisted`. Without such models it is a search and nothing else, in one
 piece of work for a thread; with them no thread is held while a model is waited for. Whatever a model fails in costs its help
@@ -25,12 +25,14 @@ from carrel.model.types import Query
 from carrel.model_calls.embedding import QUERY_SECONDS
 from carrel.question.follow_up import symbol_meant
 from carrel.question.front import symbol_in_front
-from carrel.question.planner_rules import steps_after_search, steps_at_once
+from carrel.question.planner_rules import When, steps_after_search, steps_at_once
 from carrel.question.prepare import PreparedQuery, prepare
 from carrel.question.question_secrets import Mask, masked, masked_history
 from carrel.search.candidates import CANDIDATES_A_HIT
+from carrel.search.certainty import is_sure
 from carrel.search.external_vectors import STORE_SECONDS, OutsideVectors, compare_outside
-from carrel.search.merge import find_each, summed
+from carrel.search.merge import find_each, merged, summed
+from carrel.search.project_map import project_map
 from carrel.search.retriever import Ranking, read
 from carrel.system.background import directly, run_at_once, run_blocking, run_to_end
 
@@ -62,12 +64,13 @@ class Run(Protocol):
 class Assistants:
     """The models that may help with a question, and how long each is waited for.
 
-    `candidates` are judged by the reranker: as many as it is good for where None. `problem` says why one that was asked for
-    isn't there.
+    `when` says which questions the planner is asked about. `candidates` are judged by the reranker: as many as it is good for
+    where None. `problem` says why one that was asked for isn't there.
     """
 
     planner: ChatModel | None = None
     reranker: Reranker | None = None
+    when: When = "auto"
     planner_seconds: float = PLANNER_SECONDS
     reranker_seconds: float = RERANKER_SECONDS
     candidates: int | None = None
@@ -163,7 +166,16 @@ class _Retrieval:
 
     def find(self, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
         """Search for texts. Runs on a thread."""
-        return find_each(self._snapshot(), [replace(text, query=self._scope(text.query)) for text in texts], token)
+        return self._find(self._snapshot(), texts, token)
+
+    def _find(self, view: SnapshotView, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
+        return find_each(view, [replace(text, query=self._scope(text.query)) for text in texts], token)
+
+    def _joined(self, said: Sequence[PreparedQuery], own: Sequence[PreparedQuery], token: CancelToken) -> Ranking | None:
+        """Search for what a planner said and for the user's words, as the index is now; None where the former finds nothing."""
+        view = self._snapshot()
+        found = self._find(view, said, token)
+        return merged([found, self._find(view, own, token)]) if found.order.places else None
 
     async def prepared(self, query: Query) -> list[PreparedQuery]:
         """Have the question's own text embedded, with the name of what it speaks of."""
@@ -209,21 +221,26 @@ class _Retrieval:
         return await self._run(lambda token: self.find(prepared, token))
 
     async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
-        """Search for the user's words while the planner is asked, then for what it says."""
-        asked, history = query.text, self._question.history
+        """Search for the user's words; where that is worth it, for what the planner says, too."""
+        asked, history, when = query.text, self._question.history, self._assistants.when
         if self._left(LEAST_SECONDS) < LEAST_SECONDS:
-            return _with_problem(await self._searched(query), _NO_TIME.format(model=planner.spec.id))
+            # Nobody set the one that is at hand for this.
+            problem = None if when == "unsure" else _NO_TIME.format(model=planner.spec.id)
+            return _with_problem(await self._searched(query), problem)
         told, told_history = asked, history
         if planner.spec.leaves_machine:
             told, told_history = self._assistants.mask(asked), masked_history(history, self._assistants.mask)
         planning = Planning(planner, told, told_history, self._left(self._assistants.planner_seconds))
         try:
-            planning.start(steps_at_once(asked, history))
-            ranking = await self._searched(query)
-            if not planning.began:
-                planning.start(steps_after_search(asked, ranking.confidence))
-            if not planning.began:
-                return ranking
+            if steps := steps_at_once(asked, history, when):
+                planning.start(steps, await self._map(planner))
+            own = await self.prepared(query)
+            ranking = await self._run(lambda token: self.find(own, token))
+            if not steps:
+                steps = steps_after_search(asked, ranking.alone, sure=is_sure(ranking.alone), when=when)
+                if not steps:
+                    return ranking
+                planning.start(steps, await self._map(planner))
             began = time.perf_counter()
             plan = await planning.plan()
             waited = {"plan": _since(began)}
@@ -234,12 +251,16 @@ class _Retrieval:
         if searches := plan.searches(asked):
             queries = [query.about(search.text, query.limit) for search in searches]
             prepared = await self._prepared_plan(queries, [search.meant for search in searches])
-            found = await self._run(lambda token: self.find(prepared, token))
-            stages = summed([stages, found.stages])
-            if found.order.places:
-                ranking = _planned_ranking(found, plan, query)
-                problem = " ".join(plan.problems) or None
+            if found := await self._run(lambda token: self._joined(prepared, own, token)):
+                stages = summed([stages, found.stages])
+                ranking, problem = _with_plan(found, plan, query), " ".join(plan.problems) or None
         return _with_problem(replace(ranking, stages=stages), problem)
+
+    async def _map(self, planner: ChatModel) -> str:
+        """Return the map of what the question may be answered with."""
+        filters = self._question.query.filters
+        found = await self._run(lambda _: project_map(self._snapshot(), filters))
+        return self._assistants.mask(found) if planner.spec.leaves_machine else found
 
     async def _reranked(self, ranking: Ranking, reranker: Reranker) -> Ranking:
         """Have the best candidates judged; the order stays where that fails."""
@@ -272,8 +293,8 @@ class _Retrieval:
         return min(most, max(SHARE * (self._end - asyncio.get_running_loop().time()), 0.0))
 
 
-def _planned_ranking(found: Ranking, plan: Plan, query: Query) -> Ranking:
-    """Return what was found for a plan as an answer to the query that it was made for."""
+def _with_plan(found: Ranking, plan: Plan, query: Query) -> Ranking:
+    """Return what was found for a plan and the user's words as an answer to the query that it was made for."""
     diagnostics = replace(
         found.diagnostics,
         rewritten=None if plan.sub_queries else plan.rewritten,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from carrel.model.native import CancelToken, Store
     from carrel.model.ports import ChatModel, Embedder, Reranker, Tokenizer, Tool
     from carrel.policy.audit import AuditTrail
+    from carrel.question.planner_rules import When
     from carrel.settings.model_settings import ModelSettings
     from carrel.settings.settings import Planning, Settings
 
@@ -387,14 +388,23 @@ class Composition:
             return tokenizer_for(model, approx_chars_per_token=chars_per_token)
         return ExactTokenizer(settings.tokenizer)
 
-    def assistants(self, settings: Settings, *, plan: Planning | None = None, rerank: bool | None = None) -> Assistants:
+    def assistants(
+        self,
+        settings: Settings,
+        *,
+        plan: Planning | None = None,
+        rerank: bool | None = None,
+        lent: ChatModel | None = None,
+    ) -> Assistants:
         """Return the models that help with a question: as `plan` and `rerank` say, None as the settings say.
 
-        A model that can't be made costs its help, not the answer.
+        Where none is set for planning, the chat model that is `lent` or set is asked, once and where the search is unsure. A
+        model that can't be made costs its help, not the answer.
         """
         from carrel.assist.assisted_retrieval import ALONE, Assistants
 
-        plans = (settings.planner if plan is None else plan) == "auto"
+        chosen = settings.planner if plan is None else plan
+        plans = chosen != "never"
         reranks = settings.rerank if rerank is None else rerank
         if not plans and not reranks:
             return ALONE
@@ -407,9 +417,14 @@ class Composition:
                 problems.append(str(error))
                 return None
 
+        planner = made(self.planner_model) if plans else None
+        when: When = "always" if chosen == "always" else "auto" if planner or problems else "unsure"
+        if plans and planner is None and not problems:
+            planner = lent or (made(self.chat_model) if settings.models.chat.provider else None)
         return Assistants(
-            made(self.planner_model) if plans else None,
+            planner,
             made(self.reranker) if reranks else None,
+            when,
             settings.planner_seconds,
             settings.reranker_seconds,
             problem=" ".join(problems) or None,

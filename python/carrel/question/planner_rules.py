@@ -8,17 +8,20 @@ from typing import Literal
 
 from carrel.model.conversation import Message
 from carrel.question import issue_text, query_words
+from carrel.question.small_talk import is_small_talk
 
 Step = Literal["rewrite", "divide", "imagine"]
 """Rewriting (spec D3), sub-queries (D4), a hypothetical answer (D5)."""
+When = Literal["unsure", "auto", "always"]
+"""When a model is asked: once, where the search is unsure; where a question is worth it; for every question."""
 
 LONGEST_PLANNED = 400
 """Characters of a question. A longer text says itself what it is about, and is searched for in its own way."""
 SHORT = 6
 """Telling words of a question that may be too short to be found by."""
 FOUND_WELL = 0.5
-"""Confidence from which a short question needs no help. Of 68 questions over four packages, the two rules
-together help 4 of the 44 whose first hit was in the right file, and 9 of the 24 others."""
+"""Confidence from which a short question needs no help of a model that is set for planning. Of 68 questions over four packages,
+the two rules together help 4 of the 44 whose first hit was in the right file, and 9 of the 24 others."""
 _LEAST_OF_A_PART = 3
 """Telling words on each side of an `and` that make two questions of it: `how errors are logged and reported` is one. With 2, the
 rule divides 29 % of 760 questions of which nearly all are about one thing, with 3 it is 8 %."""
@@ -35,34 +38,41 @@ _ASKS_AGAIN = re.compile(
 _SENTENCE = re.compile(r"\?+\s")
 
 
-def steps_at_once(text: str, history: Sequence[Message]) -> frozenset[Step]:
+def steps_at_once(text: str, history: Sequence[Message], when: When = "auto") -> frozenset[Step]:
     """Return what to ask for before anything was searched: rewriting where there is a conversation, and sub-queries of a
     question that compares or asks for several things.
     """
-    if not can_be_planned(text):
+    if when == "unsure" or not (_asks(text) if when == "always" else can_be_planned(text)):
         return frozenset()
-    steps: set[Step] = {"rewrite"} if history else set()
-    if _asks_for_several(text):
+    steps: set[Step] = {"rewrite"} if history or when == "always" else set()
+    if can_be_planned(text) and _asks_for_several(text):
         steps.add("divide")
     return frozenset(steps)
 
 
-def steps_after_search(text: str, confidence: float) -> frozenset[Step]:
-    """Return what to ask for after a search of this confidence: a short question that found nothing good is rewritten, and
-    answered for its embedding.
+def steps_after_search(text: str, confidence: float, *, sure: bool, when: When = "auto") -> frozenset[Step]:
+    """Return what to ask for after a search of this confidence: a question of which it isn't `sure` is rewritten.
+
+    A model that is set for planning also answers a short question that found nothing good, for the answer's embedding.
     """
-    if confidence >= FOUND_WELL or not can_be_planned(text) or len(query_words.read(text).words) > SHORT:
+    if not can_be_planned(text):
         return frozenset()
-    return frozenset({"rewrite", "imagine"})
+    if when != "unsure" and confidence < FOUND_WELL and len(query_words.read(text).words) <= SHORT:
+        return frozenset({"rewrite", "imagine"})
+    return frozenset() if sure else frozenset({"rewrite"})
 
 
 def can_be_planned(text: str) -> bool:
     """Tell whether a text is a question of ordinary length: not a name, an identifier, or what somebody pasted."""
     asked = text.strip()
-    if not asked or len(asked) > LONGEST_PLANNED or issue_text.read(asked) is not None:
+    if not _asks(asked) or len(asked) > LONGEST_PLANNED or issue_text.read(asked) is not None:
         return False
     question = query_words.read(asked)
     return bool(question.words) and not question.is_symbol and not query_words.is_code(question.quoted)
+
+
+def _asks(text: str) -> bool:
+    return bool(text.strip()) and not is_small_talk(text)
 
 
 def _asks_for_several(text: str) -> bool:

@@ -15,9 +15,6 @@ from carrel.search.order import Order, Place
 from carrel.search.ranking import RankingContext
 from carrel.search.retriever import Ranking, find
 
-_PLACE = 60.0
-"""Of reciprocal ranks (spec D2)."""
-
 
 def find_each(view: SnapshotView, texts: Sequence[PreparedQuery], cancel: CancelToken) -> Ranking:
     """Find the candidates of several texts that stand for one question, and join them. Raises `Cancelled`."""
@@ -28,27 +25,20 @@ def merged(rankings: Sequence[Ranking]) -> Ranking:
     """Join rankings of one index; the first one says what they were asked about.
 
     What one search has first comes before what several have tenth: a part of a question mustn't vanish because a mediocre
-    chunk fits all parts. Of equal places, what several searches found comes first. A candidate is as relevant as the search says
+    chunk fits all parts. Of equal places, that of the earlier ranking comes first. A candidate is as relevant as the search says
     that it answers best.
     """
     if len(rankings) == 1:
         return rankings[0]
-    best: dict[int, tuple[int, float, Place, RankingContext]] = {}
-    fused: dict[int, float] = defaultdict(float)
+    best: dict[int, tuple[int, int, Place, RankingContext]] = {}
     relevance: dict[int, float] = defaultdict(float)
-    for ranking in rankings:
+    for number, ranking in enumerate(rankings):
         for at, place in enumerate(ranking.order.places, 1):
             doc = place.candidate.doc
-            fused[doc] += 1 / (_PLACE + at)
             relevance[doc] = max(relevance[doc], place.relevance)
-            if doc not in best or (at, -place.relevance) < best[doc][:2]:
-                best[doc] = (at, -place.relevance, place, ranking.context)
-
-    def key(doc: int) -> tuple[int, float, float, str, int]:
-        at, _, place, _ = best[doc]
-        return (at, -fused[doc], -relevance[doc], place.candidate.path, place.candidate.start_line)
-
-    docs = sorted(best, key=key)
+            if doc not in best or at < best[doc][0]:
+                best[doc] = (at, number, place, ranking.context)
+    docs = sorted(best, key=lambda doc: best[doc][:2])
     places = (replace(best[doc][2], score=1 / best[doc][0], relevance=relevance[doc]) for doc in docs)
     first = rankings[0]
     return replace(

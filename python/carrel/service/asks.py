@@ -64,9 +64,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)
-    answer = await context_service.context(workspace, request.context)
+    wanted = replace(request.context, lent=model)
+    answer = await context_service.context(workspace, wanted)
     if tokenizer.count(answer.pack.text) > limit // 3:
-        smaller = replace(request.context, budget=Budget(limit // 3, "tokens"))
+        smaller = replace(wanted, budget=Budget(limit // 3, "tokens"))
         answer = await context_service.context(workspace, smaller)
     text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
     window = asking.opened(request.messages, text, offered, tokenizer, limit)

@@ -16,6 +16,7 @@ from carrel.settings.settings import Planning
 
 if TYPE_CHECKING:
     from carrel.assist.routing import Route
+    from carrel.model.ports import ChatModel
     from carrel.pack.formats import Form
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Retrieval
@@ -68,6 +69,7 @@ class ContextRequest:
     history: tuple[Message, ...] = ()
     plan: Planning | None = None
     rerank: bool | None = None
+    lent: ChatModel | None = None  # a chat model at hand: it is asked where the search is unsure and none is set for planning
     sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
     wants: Judge | None = None  # it and `revise` run on the search's thread
     revise: Revise | None = None

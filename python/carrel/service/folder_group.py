@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from carrel.assist.assisted_retrieval import Assistants
     from carrel.index.open_index import OpenIndex
     from carrel.index.workspace_state import State
+    from carrel.model.ports import ChatModel
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Planning
 
@@ -86,11 +87,13 @@ class FolderGroup:
         return [found[1] for path in others if (found := self._locate([root], path))]
 
     @contextlib.contextmanager
-    def assistants(self, *, plan: Planning | None, rerank: bool | None) -> Iterator[Mapping[str, Assistants]]:
+    def assistants(
+        self, *, plan: Planning | None, rerank: bool | None, lent: ChatModel | None = None
+    ) -> Iterator[Mapping[str, Assistants]]:
         """Give the models that help each folder with one question. A planner that several have is asked once for all."""
         from carrel.model_calls.shared_model import SharedModel
 
-        helpers = {name: workspace.assistants(plan=plan, rerank=rerank) for name, workspace in self.folders.items()}
+        helpers = {name: workspace.assistants(plan=plan, rerank=rerank, lent=lent) for name, workspace in self.folders.items()}
         shared: dict[str, SharedModel] = {}
         for name, helper in helpers.items():
             if helper.planner is not None:

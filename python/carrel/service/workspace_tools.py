@@ -46,7 +46,7 @@ def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callab
 
     async def search(asked: SearchArguments, tokens: int) -> SearchPage:
         query = Query(asked.query, most_hits(asked), to_filters(asked, scope.exclude), left_out=scope.left_out)
-        found = await queries.search(workspace, query, 0, plan="off")  # the model plans its searches itself
+        found = await queries.search(workspace, query, 0, plan="never")  # the model plans its searches itself
         shown = places_page if asked.format == "places" else page
         answer = await workspace.run_interactive(lambda _: shown(found.answer, tokens, tokenizer))
         unsure = doubt(found.confidence) if found.answer else None
@@ -63,7 +63,7 @@ def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[Knowledg
     async def search(asked: KnowledgeArguments) -> Sequence[Hit]:
         filters = Filters(path_globs=asked.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=asked.max_age_days)
         query = Query(asked.query, asked.limit, filters, left_out=scope.left_out)
-        return (await queries.search(workspace, query, 0, plan="off")).answer
+        return (await queries.search(workspace, query, 0, plan="never")).answer
 
     return search
 

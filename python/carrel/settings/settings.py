@@ -36,7 +36,7 @@ Options: TypeAlias = Mapping[str, Any]
 
 LogLevel = Literal["error", "warning", "info", "debug"]
 Watching = Literal["auto", "always", "never"]
-Planning = Literal["off", "auto"]
+Planning = Literal["never", "auto", "always"]
 Narrowing = Literal["never", "union", "off", "lower", "own", "any"]
 
 
@@ -187,9 +187,9 @@ class Settings:
     )
     planner: Planning = _setting(
         "auto",
-        'Whether a chat model helps to search, where `models` names one for planning: `"auto"` has follow-ups rewritten, '
-        "questions about several things divided, and short ones that find nothing good answered for their meaning; the user's "
-        "words stand where it fails.",
+        'Whether a chat model says a question in the words of the code, shown a map of the project: `"auto"` where the search is '
+        "unsure; a model that `models` names for planning also rewrites follow-ups and divides questions about several things. "
+        "The user's words are always searched for, too.",
     )
     planner_seconds: Annotated[float, Meta(ge=0.1, le=60)] = _setting(
         1.5, "How long each call of the planner may take; a request's deadline may shorten it."

@@ -199,7 +199,7 @@ def _own(settings: Settings, base: Path) -> Settings:
         cache_folder=str(base),
         chunking="syntax",
         sources=Sources(),
-        planner="off",
+        planner="never",
         rerank=False,
     )
 

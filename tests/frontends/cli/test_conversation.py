@@ -128,8 +128,10 @@ def test_without_a_model_the_remedy_is_said_and_nothing_is_indexed(run: Any, pro
 def test_a_conversation_keeps_what_was_said(play: Play, asked: Path) -> None:
     done = play("chat", script=[ANSWER], stdin="where are passwords checked?\n\nand in which file?\n/quit\nnot asked\n")
     assert (done.returncode, done.stdout) == (0, (ANSWER + "\n") * 2)
-    first, second = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
+    first, rewriting, second = [json.loads(line) for line in asked.read_text("utf-8").splitlines()]
     assert [role for role, _ in first] == ["system", "user"]
+    assert "<map>\nsrc/" in rewriting[1][1], "its own words say little: it is said in the words of the code first"
+    assert rewriting[1][1].endswith("<question>\nand in which file?\n</question>")
     assert [role for role, _ in second] == ["system", "user", "assistant", "user"]
     assert (second[1][1], second[2][1]) == ("where are passwords checked?", ANSWER)
     assert second[3][1].endswith("and in which file?")

@@ -294,10 +294,14 @@ class Commands:
             except (NotReady, InvalidInput) as error:
                 answer = context_service.empty(request, None if self._quiet(params) else str(on_wire(error)))
             else:
+                lent = self._client.model(params.model_token) if self._client and params.model_token is not None else None
                 if isinstance(searched, FolderGroup):
-                    answer = await group_context.context(searched, self._targets.context_requests(searched, params, query))
+                    requests = self._targets.context_requests(searched, params, query)
+                    requests = {name: dataclasses.replace(one, lent=lent) for name, one in requests.items()}
+                    answer = await group_context.context(searched, requests)
                 else:
-                    answer = await context_service.context(searched, self._targets.context_request(searched, params, query))
+                    asked = dataclasses.replace(self._targets.context_request(searched, params, query), lent=lent)
+                    answer = await context_service.context(searched, asked)
         return structs.replace(_context_result(searched, answer, started), sent=convert.from_receipt(receipt))
 
     def _quiet(self, params: wire.ContextParams) -> bool:

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, LastChangeResult, RouteResult, State, Wire
 from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
 from carrel.model import bounds
+from carrel.settings.settings import Planning
 
 ProgressToken = int | str
 
@@ -29,10 +30,10 @@ _MISSING = "Folders that were not searched, and why; the others answer."
 _SOURCES = "Ids of sources to search, as `carrel/sources` has them, `workspace` among them. Without it the question decides."
 _ROUTES = "Where the question went, where there are sources beside the workspace."
 _NOT_SEARCHED = "Ids of the sources that weren't searched, since nothing in the question spoke for them."
-_PLAN = "Whether a chat model that is configured for planning helps to search; the setting `planner` by default."
+_PLAN = "Whether a chat model helps to search; the setting `planner` by default."
 _RERANK = "Whether a reranker that is configured judges the candidates; the setting `rerank` by default."
 _REWRITTEN = (
-    "What was searched for in place of the question: what a planner made of it, or itself with its subject's name or with "
+    "What was searched for beside the question: what a chat model made of it, or itself with its subject's name or with "
     "mistyped names put right."
 )
 _CONFIDENCE = (
@@ -159,7 +160,7 @@ class SearchParams(FoldersParams, kw_only=True, frozen=True):
     query: Annotated[str, Meta(description="Words, a question, or an identifier.")]
     history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
     active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
-    plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
+    plan: Annotated[Planning | None, Meta(description=_PLAN)] = None
     rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
     sources: Annotated[tuple[str, ...], Meta(description=_SOURCES)] = ()
     last_change: Annotated[
@@ -179,7 +180,7 @@ class ContextParams(FoldersParams, kw_only=True, frozen=True):
 
     query: Annotated[str, Meta(description="The user's words.")]
     history: Annotated[tuple[HistoryTurn, ...], Meta(description=_HISTORY)] = ()
-    plan: Annotated[Literal["auto", "off"] | None, Meta(description=_PLAN)] = None
+    plan: Annotated[Planning | None, Meta(description=_PLAN)] = None
     rerank: Annotated[bool | None, Meta(description=_RERANK)] = None
     sources: Annotated[tuple[str, ...], Meta(description=_SOURCES)] = ()
     top_k: Annotated[
@@ -193,6 +194,10 @@ class ContextParams(FoldersParams, kw_only=True, frozen=True):
         Meta(description="How many tokens the chat model takes; by the name in `model`, where that is known, by default."),
     ] = None
     model: Annotated[str | None, Meta(description="The chat model, which decides how tokens are counted.")] = None
+    model_token: Annotated[
+        ProgressToken | None,
+        Meta(description="Under it the client lends its chat model by `carrel/complete`, to help an unsure search."),
+    ] = None
     active: Annotated[ActiveEditor | None, Meta(description="The editor in front.")] = None
     open_uris: Annotated[tuple[str, ...], Meta(description="Files that are open.")] = ()
     pinned: Annotated[tuple[str, ...], Meta(description="URIs of files that the person attached.")] = ()
