@@ -12,6 +12,7 @@ import {
   type Receipt,
   type Receipts,
 } from './receipts/receipts';
+import type { Lent } from './server/connection';
 import type { Supervisor } from './server/supervisor';
 
 /** How long a question waits for a first index; then the answer is what is there by then. */
@@ -38,18 +39,22 @@ export class ContextClient {
     return pack;
   }
 
-  /** The question with its pages in front. `instead` is the pack that the person has just changed: one question has one receipt. */
+  /**
+   * The question with its pages in front. `lent` is a model that helps where the search is unsure; `instead` is the pack that the
+   * person has just changed: one question has one receipt.
+   */
   async augment(
     question: Question,
     details: Details = {},
     token?: vscode.CancellationToken,
-    instead?: string,
+    { lent, instead }: { readonly lent?: Lent; readonly instead?: string } = {},
   ): Promise<AugmentResult> {
     const { model, window } = details;
     if (model && window) this.lastModel = { model, window };
     await this.memory.ensureIndexed();
     const params = this.params(question, details);
-    const result = await this.server.request('carrel/augment', { ...params, text: question.text }, token);
+    const asked = { ...params, text: question.text };
+    const result = await (lent ? this.server.augment(asked, lent, token) : this.server.request('carrel/augment', asked, token));
     this.receipts.add(receipt(question, details, params, result.pack, BEFORE[question.from]), instead);
     return result;
   }

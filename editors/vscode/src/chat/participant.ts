@@ -7,12 +7,14 @@ import { count } from '../memory/labels';
 import type { AugmentResult, ContextResult, DroppedResult, LinesParam } from '../protocol';
 import { lines } from '../receipts/nodes';
 import { overlap, type Details, type Outcome, type Place, type Question, type Receipts } from '../receipts/receipts';
+import type { Lent } from '../server/connection';
 import { messageOf } from '../server/supervisor';
 import { budget, configuration } from '../settings';
 import { CitationStream, unsupported } from './citations';
 import { conversation, withPlaces, type Exchange } from './conversation';
 import { exchangesOf } from './history';
 import type { IssueReview } from './issue_review';
+import { complete } from './lent_model';
 import { chipNames, linesOf, location, placeText, write } from './places';
 import { historyRoom, INSTRUCTIONS, smallerBudget, wording } from './prompt';
 import { receiptLink } from './receipt_link';
@@ -100,7 +102,10 @@ export class Participant {
       turn.asked = withPlaces(asked.text, 'Carrel listed', pack.hits.map(named));
       return;
     }
-    const given = await this.reviewed(question, details, token);
+    const lent: Lent = {
+      complete: (params, asking) => complete(request.model, params, 'To say your question in the words of this project', asking),
+    };
+    const given = await this.reviewed(question, details, lent, token);
     if (!given) return;
     turn.asked = withPlaces(asked.text, 'attached', chosen);
     tell(given.pack, stream);
@@ -121,10 +126,13 @@ export class Participant {
   private async reviewed(
     question: Question,
     details: Details,
+    lent: Lent,
     token: vscode.CancellationToken,
   ): Promise<AugmentResult | undefined> {
+    // Nothing goes to the model before the person has seen it.
+    if (!configuration().get<boolean>('chat.reviewBeforeSending'))
+      return this.contextClient.augment(question, details, token, { lent });
     let given = await this.contextClient.augment(question, details, token);
-    if (!configuration().get<boolean>('chat.reviewBeforeSending')) return given;
     const seen: Place[] = [];
     // What was taken out makes room for other places, which nobody has seen yet.
     while (!given.pack.hits.every(hit => seen.some(place => isWithin(hit, place)))) {
@@ -136,7 +144,7 @@ export class Participant {
       if (!removed.length) return given;
       seen.push(...given.pack.hits);
       for (const hit of removed) this.receipts.remove(question.text, hit);
-      given = await this.contextClient.augment(question, details, token, given.pack.id);
+      given = await this.contextClient.augment(question, details, token, { instead: given.pack.id });
     }
     return given;
   }

@@ -17,6 +17,8 @@ import {
   type StaticFeature,
 } from 'vscode-languageclient/node';
 import type {
+  AugmentParams,
+  AugmentResult,
   ChatParams,
   ChatResult,
   ChatStep,
@@ -55,9 +57,13 @@ export interface Listener {
 /** Keys are given by `giveKey`, which keeps them out of the log. */
 export type Askable = Exclude<keyof Requests, 'carrel/key'>;
 
-/** Whoever asks for a review, or for an answer with tools, lends the model for it. */
-export interface Lender<Step> {
+/** A chat model that the server may ask while it answers one request. */
+export interface Lent {
   complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult>;
+}
+
+/** Whoever asks for a review, or for an answer with tools, lends the model for it. */
+export interface Lender<Step> extends Lent {
   step(step: Step): void;
 }
 
@@ -67,7 +73,7 @@ export type ChatListener = Lender<ChatStep>;
 export class Connection {
   private readonly lenders = new Map<
     CompleteParams['modelToken'],
-    { readonly listener: Pick<Lender<never>, 'complete'>; readonly over: vscode.CancellationTokenSource }
+    { readonly listener: Lent; readonly over: vscode.CancellationTokenSource }
   >();
 
   private constructor(
@@ -147,18 +153,24 @@ export class Connection {
     return this.lending<'carrel/chat', ChatStep>('carrel/chat', params, listener, token);
   }
 
-  private async lending<M extends 'carrel/chat' | 'carrel/review', Step>(
+  /** Have a question put behind its pages; where the search is unsure, the model is asked to say it in the words of the code. */
+  augment(params: AugmentParams, lent: Lent, token?: vscode.CancellationToken): Promise<AugmentResult> {
+    return this.lending<'carrel/augment', never>('carrel/augment', params, lent, token);
+  }
+
+  private async lending<M extends 'carrel/augment' | 'carrel/chat' | 'carrel/review', Step>(
     method: M,
     params: Requests[M]['params'],
-    listener: Lender<Step>,
-    token: vscode.CancellationToken,
+    listener: Lent & Partial<Lender<Step>>,
+    token?: vscode.CancellationToken,
   ): Promise<Requests[M]['result']> {
     const id = `carrel-model-${randomUUID()}`;
     const over = new vscode.CancellationTokenSource();
     this.lenders.set(id, { listener, over });
-    const following = this.client.onProgress(new ProgressType<Step>(), id, step => listener.step(step));
+    const following = this.client.onProgress(new ProgressType<Step>(), id, step => listener.step?.(step));
+    const wanted = listener.step ? { partialResultToken: id } : {};
     try {
-      return await this.request(method, { ...params, modelToken: id, partialResultToken: id }, token);
+      return await this.request(method, { ...params, modelToken: id, ...wanted }, token);
     } finally {
       following.dispose();
       this.lenders.delete(id);

@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { KeyReceiver } from '../models/keys';
 import type {
+  AugmentParams,
+  AugmentResult,
   ChatParams,
   ChatResult,
   ConfirmParams,
@@ -14,7 +16,7 @@ import type {
   ReviewResult,
 } from '../protocol';
 import { Backoff } from './backoff';
-import type { Askable, ChatListener, Connection, ReviewListener, WorkProgress } from './connection';
+import type { Askable, ChatListener, Connection, Lent, ReviewListener, WorkProgress } from './connection';
 import type { Located, NoServer } from './locate';
 
 export type ServerState =
@@ -99,12 +101,16 @@ export class Supervisor implements vscode.Disposable {
     params: Requests[M]['params'],
     token?: vscode.CancellationToken,
   ): Promise<Requests[M]['result']> {
+    return this.again(connection => connection.request(method, params, token), token);
+  }
+
+  private async again<T>(ask: (connection: Connection) => Promise<T>, token?: vscode.CancellationToken): Promise<T> {
     const connection = await this.connected();
     try {
-      return await connection.request(method, params, token);
+      return await ask(connection);
     } catch (error) {
       if (token?.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
-      return (await this.connected()).request(method, params, token);
+      return ask(await this.connected());
     }
   }
 
@@ -123,6 +129,11 @@ export class Supervisor implements vscode.Disposable {
       following.dispose();
       cancelling?.dispose();
     }
+  }
+
+  /** Have a question put behind its pages, with the help of a model where the search is unsure. */
+  augment(params: AugmentParams, lent: Lent, token?: vscode.CancellationToken): Promise<AugmentResult> {
+    return this.again(connection => connection.augment(params, lent, token), token);
   }
 
   /** Have an issue reviewed. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { carrel, fileIn, until } from './carrel';
-import { lastOf, say, sayNext } from './chat';
+import { lastOf, saidAgain, say, sayNext } from './chat';
 
 const QUESTION = 'how is a login checked, and by which function?';
 
@@ -31,6 +31,20 @@ describe('@carrel', () => {
     const { tokens, budgetTokens = 1_000 } = shown.pack;
     assert(tokens <= budgetTokens, `${tokens} of ${budgetTokens} tokens`);
     assert.equal(shown.pack.text, context, 'the receipt shows what was sent');
+  });
+
+  it('has the model say a vague question in the words of the code, shown a map of the project', async () => {
+    const { receipts } = await carrel();
+    const before = saidAgain().length;
+    const text = lastOf(await say('@carrel who is let through the door?'));
+    const [asked, ...more] = saidAgain().slice(before);
+    assert.deepEqual(more, [], 'once');
+    assert.match(lastOf(asked ?? []), /^<map>\n[^]*\bauth\b[^]*<question>\nwho is let through the door\?\n/);
+    assert.match(text, /<code_context file="src\/auth\.py" lines="1-4" symbol="authenticate_user">/);
+    assert(text.endsWith('who is let through the door?'), 'the words of the person go to the model');
+    assert.equal(receipts.shown?.pack.rewritten, 'authenticate_user: how a login is checked');
+    await say(`@carrel ${QUESTION}`);
+    assert.equal(saidAgain().length, before + 1, 'a question in the words of the code needs no help');
   });
 
   it('keeps to the budget that was set', async () => {

@@ -1,7 +1,7 @@
 /** The chat as a person uses it, and what reached the model. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import { until } from './carrel';
 
@@ -11,8 +11,22 @@ export interface Message {
 }
 
 export function recorded(): Message[][] {
+  return readLog(log());
+}
+
+/** The questions that the model was asked to say in the words of the code. */
+export function saidAgain(): Message[][] {
+  const file = `${log()}.said`;
+  return existsSync(file) ? readLog(file) : [];
+}
+
+function log(): string {
   const file = process.env.RECORDING_LOG;
   assert(file, 'the runner names the recording');
+  return file;
+}
+
+function readLog(file: string): Message[][] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter(Boolean)

@@ -57,6 +57,12 @@ function answerFrom(text) {
   return `It is done by ${first}.${others.length ? ` See also ${others.join(' and ')}.` : ''}`;
 }
 
+/** What it says of a question that it is to say in the words of the code: it repeats all but one. These have a log of their own. */
+function inOtherWords(text) {
+  const question = /<question>\n([^]*)\n<\/question>$/.exec(text)?.[1];
+  return question?.includes('let through the door') ? 'authenticate_user: how a login is checked' : question;
+}
+
 /** What it says of an issue after one search: the places that it found. */
 function reviewFrom(found) {
   const [, path, lines] = /^--- (\S+) \(lines (\d+-\d+)/m.exec(found) ?? [undefined, 'nowhere', '0'];
@@ -104,6 +110,11 @@ exports.activate = context => {
       provideLanguageModelChatInformation: async () => [MODEL, SMALL],
       provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
         const record = messages.map(({ role, content }) => ({ role, text: [...content].map(textOf).join('') }));
+        const said = inOtherWords(record.at(-1).text);
+        if (said !== undefined) {
+          fs.appendFileSync(`${process.env.RECORDING_LOG}.said`, JSON.stringify(record) + '\n');
+          return progress.report(new vscode.LanguageModelTextPart(said));
+        }
         fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify(record) + '\n');
         if ((options.tools ?? []).some(({ name }) => name === 'execute_pipeline')) return incident(messages, progress);
         if (record.some(({ text }) => text.includes('<issue_title>')))
