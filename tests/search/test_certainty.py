@@ -48,12 +48,19 @@ def test_a_word_that_stands_in_the_index_is_never_answered_by_nothing(word: str)
     assert ask(view, word).answer, word
 
 
+def test_a_sentence_of_common_words_that_the_code_writes_is_found() -> None:
+    view = indexed({**FILES, "shop/prompt.py": "def prompt():\n    raise Login('Who are you?')\n"})
+    assert ask(view, "Who are you?").answer[0].chunk.path == "shop/prompt.py"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "hello!",
         "Thanks a lot, that helped",
         "ok",
+        "what can you do?",
+        "are you there?",
         "asdfasdf",
         "who painted the Mona Lisa",
         "AbstractBeanFactoryLocator",

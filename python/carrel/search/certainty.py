@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import mul
 
 from carrel.model.native import Candidate
-from carrel.question.query_words import ParsedQuery
+from carrel.question.query_words import ParsedQuery, telling_words
 from carrel.question.small_talk import is_small_talk
 
 OF_QUESTION = (-4.8, 2.25)
@@ -61,8 +61,13 @@ def relevance(candidate: Candidate, question: ParsedQuery, floor: float) -> floa
 
 
 def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> float:
-    """Return how sure it is that the best of these candidates answer a question; greetings and thanks ask for nothing."""
-    if not ordered or (is_small_talk(question.text) and ordered[0].defines < 1):
+    """Return how sure it is that the best of these candidates answer a question.
+
+    Greetings and thanks ask for nothing, nor does a sentence without a telling word, such as "what can you do?", that stands
+    nowhere.
+    """
+    says = telling_words(question.text) or any(one.literal for one in ordered[:BEST])
+    if not ordered or ((is_small_talk(question.text) or not says) and ordered[0].defines < 1):
         return 0.0
     values = features(ordered, question, floor)
     bias, of_meaning = BY_MEANING
