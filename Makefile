@@ -28,6 +28,7 @@
 #   make bench-typos FOLDERS="FOLDER …"   are mistyped names found, in any projects
 #   make bench-confidence BENCH=FOLDER   does the confidence tell questions with an answer from those without
 #   make bench-wild [FOLDERS="FOLDER …"]   do invariants hold on pinned packages, or any projects, that nothing was made on (needs universal-ctags)
+#   make bench-vague CHECKOUTS=FOLDER   are vague questions answered, alone and with a rewriting; FOLDER holds any checkouts
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
@@ -37,7 +38,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
 
 demo: build
 	$(BIN)/carrel demo
@@ -172,6 +173,9 @@ bench-typos: build
 
 bench-spans: build
 	$(BIN)/python -m tests.bench.spans
+
+bench-vague: build
+	$(BIN)/python -m tests.bench.vague $(CHECKOUTS)
 
 bench-wild: build
 	$(BIN)/python -m tests.bench.wild $(FOLDERS)
