@@ -27,6 +27,7 @@ from carrel.service.context_service import context
 from carrel.service.folder_group import FolderGroup, named
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
+from carrel.settings.model_settings import Models, ModelSettings
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Jobs
 
@@ -234,3 +235,69 @@ async def test_a_planner_is_asked_once_for_all_folders(open_workspace: Open) -> 
     found = await group_search.search(group, Query(ASKED.query, 3), 0, history=TALK, plan="auto")
     assert len(planner.asked) == 2 * len(asked)
     assert {hit.chunk.folder for hit in found.hits} == {"one", "two", "three"}
+
+
+class WithChat(Helped):
+    """Has a chat model that is set, and none for planning."""
+
+    def __init__(self, chat: ChatModel) -> None:
+        super().__init__()
+        self.chat = chat
+
+    def chat_model(self, settings: Settings, name: str | None = None) -> ChatModel:
+        return self.chat
+
+
+VAGUE = replace(ASKED, query="who is let through the door?", history=())
+SAID = "authenticate_user: how a login is checked"
+CHAT = Models(chat=ModelSettings(provider="ollama", model="small"))
+
+
+async def test_where_no_planner_is_set_the_chat_model_is_asked_once_where_the_search_is_unsure(open_workspace: Open) -> None:
+    model = Planner({"rewrite": SAID})
+    workspace = await indexed(open_workspace(composition=WithChat(model)))
+    alone = await context(workspace, VAGUE)
+    assert model.asked == [], "no chat model is set"
+    set_to(workspace, models=CHAT)
+    helped = await context(workspace, VAGUE)
+    assert (helped.rewritten, model.asked) == (SAID, ["rewrite"])
+    assert "authenticate_user" in helped.pack.text
+    assert (await context(workspace, replace(VAGUE, plan="never"))).pack.text == alone.pack.text
+    await context(workspace, replace(VAGUE, query="authenticate_user"))
+    await context(workspace, replace(VAGUE, query="compare the login and the price of an order"))
+    assert model.asked == ["rewrite"], "a model that isn't set for planning plans nothing"
+    set_to(workspace, planner="never")
+    await context(workspace, VAGUE)
+    assert model.asked == ["rewrite"]
+    set_to(workspace, planner="always")
+    await context(workspace, replace(VAGUE, query="authenticate_user"))
+    assert model.asked == ["rewrite"] * 2
+
+
+async def test_the_chat_model_at_hand_goes_before_the_one_that_is_set_and_a_planner_before_both(open_workspace: Open) -> None:
+    lent, chat, planner = (Planner({"rewrite": SAID}) for _ in range(3))
+    workspace = await indexed(open_workspace(composition=WithChat(chat)))
+    set_to(workspace, models=CHAT)
+    await context(workspace, replace(VAGUE, lent=lent))
+    assert (lent.asked, chat.asked) == (["rewrite"], [])
+    other = await indexed(open_workspace("other", composition=Helped(planner)))
+    planner.asked.clear()
+    await context(other, replace(VAGUE, lent=lent))
+    assert (lent.asked, sorted(planner.asked)) == (["rewrite"], ["imagine", "rewrite"])
+
+
+@pytest.mark.parametrize("fault", ["raises", "raises something else", "says nothing", "refuses"])
+async def test_a_fault_of_a_chat_model_leaves_the_same_pack_and_is_told(open_workspace: Open, fault: str) -> None:
+    workspace = await indexed(open_workspace())
+    alone = await context(workspace, VAGUE)
+    answer = await context(workspace, replace(VAGUE, lent=FAULTS[fault]()))
+    assert (answer.pack.text, answer.rewritten) == (alone.pack.text, alone.rewritten)
+    assert "The user's words were searched for." in str(answer.notice)
+
+
+async def test_a_model_at_hand_without_time_is_not_asked_and_nothing_is_told(open_workspace: Open) -> None:
+    model = Planner({"rewrite": SAID})
+    workspace = await indexed(open_workspace())
+    answer = await context(workspace, replace(VAGUE, lent=model, deadline_ms=300))
+    assert (model.asked, answer.error) == ([], None)
+    assert "not asked" not in str(answer.notice)

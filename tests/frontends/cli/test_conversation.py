@@ -108,6 +108,22 @@ def test_what_does_not_hold_is_said_and_marked(play: Play) -> None:
     assert "  src/gone.py:3-3  NOT VERIFIED: the file was not given" in done.stderr
 
 
+def test_a_vague_question_is_said_in_the_words_of_the_code_first(play: Play, asked: Path) -> None:
+    vague = "who is let through the gate?"
+    done = play("ask", vague, script=["verify_password compares the hash", ANSWER])
+    assert (done.returncode, done.stdout) == (0, ANSWER + "\n")
+    rewriting, answering = [json.loads(line)[-1][1] for line in asked.read_text("utf-8").splitlines()]
+    assert rewriting.endswith(f"<question>\n{vague}\n</question>")
+    assert "verify_password" in rewriting
+    assert "def verify_password" in answering
+    assert answering.endswith(f"</rag_context>\n\n{vague}")
+
+
+def test_a_model_that_says_nothing_usable_answers_all_the_same(play: Play) -> None:
+    done = play("ask", "who is let through the gate?", script=["I'm sorry, but I can't help with that.", ANSWER])
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, ANSWER)
+
+
 def test_json_is_one_value(play: Play) -> None:
     done = play("ask", "where are passwords checked?", "--json", script=[ANSWER])
     result = one_json(done.stdout)
