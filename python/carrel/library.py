@@ -246,7 +246,7 @@ class Index:
             request,
             lambda: tokenizer or self._composition.tokenizer(self._settings, model, chars_per_token=ratio),
             CancelToken(),
-            self._assistants(rerank),
+            self._assistants(rerank, chat=True),
         )
         if isinstance(answer.cause, InvalidInput):
             raise answer.cause
@@ -314,10 +314,13 @@ class Index:
         before = history_argument(history)
         return search_blocking(self._current(), asked, token or CancelToken(), history=before, assistants=assistants)
 
-    def _assistants(self, rerank: bool | None) -> Assistants:
+    def _assistants(self, rerank: bool | None, *, chat: bool = False) -> Assistants:
         """Return the models that help: those that the caller gave (its reranker where it asks), else those of the settings."""
         given = self._composition.assistants(
-            self._settings, plan="never" if self._planner else None, rerank=False if self._reranker else rerank
+            self._settings,
+            plan="never" if self._planner else None,
+            rerank=False if self._reranker else rerank,
+            chat=chat,
         )
         given = replace(given, reranker=(self._reranker if rerank else None) or given.reranker)
         if self._planner is None:

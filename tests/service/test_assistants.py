@@ -264,6 +264,7 @@ async def test_where_no_planner_is_set_the_chat_model_is_asked_once_where_the_se
     assert "authenticate_user" in helped.pack.text
     assert (await context(workspace, replace(VAGUE, plan="never"))).pack.text == alone.pack.text
     await context(workspace, replace(VAGUE, query="authenticate_user"))
+    await queries.search(workspace, Query(VAGUE.query), 0)  # may follow what is typed
     await context(workspace, replace(VAGUE, query="compare the login and the price of an order"))
     assert model.asked == ["rewrite"], "a model that isn't set for planning plans nothing"
     set_to(workspace, planner="never")

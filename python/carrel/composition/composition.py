@@ -394,12 +394,14 @@ class Composition:
         *,
         plan: Planning | None = None,
         rerank: bool | None = None,
+        chat: bool = False,
         lent: ChatModel | None = None,
     ) -> Assistants:
         """Return the models that help with a question: as `plan` and `rerank` say, None as the settings say.
 
-        Where none is set for planning, the chat model that is `lent` or set is asked, once and where the search is unsure. A
-        model that can't be made costs its help, not the answer.
+        For a question to a `chat`, where no model is set for planning, the chat model that is `lent` or set is asked once where
+        the search is unsure; searches that follow what is typed ask none. A model that can't be made costs its help, not the
+        answer.
         """
         from carrel.assist.assisted_retrieval import ALONE, Assistants
 
@@ -419,7 +421,7 @@ class Composition:
 
         planner = made(self.planner_model) if plans else None
         when: When = "always" if chosen == "always" else "auto" if planner or problems else "unsure"
-        if plans and planner is None and not problems:
+        if chat and plans and planner is None and not problems:
             planner = lent or (made(self.chat_model) if settings.models.chat.provider else None)
         return Assistants(
             planner,

@@ -162,7 +162,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         packing.question,
         index.store.snapshot,
         index.embedder,
-        workspace.assistants(plan=request.plan, rerank=request.rerank, lent=request.lent),
+        workspace.assistants(plan=request.plan, rerank=request.rerank, chat=True, lent=request.lent),
         workspace.run_interactive,
         packing.finish,
         scope=packing.scope,

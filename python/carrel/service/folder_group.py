@@ -88,12 +88,14 @@ class FolderGroup:
 
     @contextlib.contextmanager
     def assistants(
-        self, *, plan: Planning | None, rerank: bool | None, lent: ChatModel | None = None
+        self, *, plan: Planning | None, rerank: bool | None, chat: bool = False, lent: ChatModel | None = None
     ) -> Iterator[Mapping[str, Assistants]]:
         """Give the models that help each folder with one question. A planner that several have is asked once for all."""
         from carrel.model_calls.shared_model import SharedModel
 
-        helpers = {name: workspace.assistants(plan=plan, rerank=rerank, lent=lent) for name, workspace in self.folders.items()}
+        helpers = {
+            name: workspace.assistants(plan=plan, rerank=rerank, chat=chat, lent=lent) for name, workspace in self.folders.items()
+        }
         shared: dict[str, SharedModel] = {}
         for name, helper in helpers.items():
             if helper.planner is not None:

@@ -92,7 +92,7 @@ async def _answer(
             outside=index.replica,
         )
 
-    with answering.assistants(plan=request.plan, rerank=request.rerank, lent=request.lent) as helpers:
+    with answering.assistants(plan=request.plan, rerank=request.rerank, chat=True, lent=request.lent) as helpers:
         selected, late = await answering.each_in_time(ask, end)
     failed += late
     if not selected:

@@ -161,7 +161,7 @@ async def _routed(
     if only_documents(query.filters):
         return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
     helpers = workspace.assistants(plan=plan)
-    if helpers.planner is None or helpers.when == "unsure":  # a model that isn't set for it chooses nothing
+    if helpers.planner is None:
         problem = None
         if tools and (words := span_of_time(query.text)):
             try:

@@ -221,10 +221,18 @@ class Workspace:
         return next(filter(None, (source.uri(path) for source in self.sources())), None) if "@" in path else None
 
     def assistants(
-        self, *, plan: Planning | None = None, rerank: bool | None = None, lent: ChatModel | None = None
+        self,
+        *,
+        plan: Planning | None = None,
+        rerank: bool | None = None,
+        chat: bool = False,
+        lent: ChatModel | None = None,
     ) -> Assistants:
-        """Return the models that help with a question; None for what the settings say. `lent` is a chat model at hand."""
-        return self.composition.assistants(self.settings, plan=plan, rerank=rerank, lent=lent)
+        """Return the models that help with a question, or with one to a `chat`; None for what the settings say.
+
+        `lent` is a chat model at hand.
+        """
+        return self.composition.assistants(self.settings, plan=plan, rerank=rerank, chat=chat, lent=lent)
 
     def chat_model(self, name: str | None = None) -> ChatModel:
         """Return the chat model that is set, or its provider's model of this name. Raises `ProviderError` where none is set."""

@@ -92,7 +92,7 @@ async function search(server: Supervisor): Promise<void> {
     pick.busy = true;
     try {
       const { hits } = query.trim()
-        ? await server.request('carrel/search', { ...where, query, limit: 30 }, source.token)
+        ? await server.request('carrel/search', { ...where, query, limit: 30, plan: 'never' }, source.token)
         : { hits: [] };
       if (running === source)
         pick.items = hits.map(hit => ({
