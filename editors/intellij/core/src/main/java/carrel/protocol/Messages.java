@@ -186,6 +186,7 @@ public final class Messages {
             BudgetParam budget,
             Integer window,
             String model,
+            String modelToken,
             ActiveEditor active,
             List<String> openUris,
             List<String> pinned,
@@ -201,20 +202,20 @@ public final class Messages {
         /** A question, and what the editor knows beside it; everything else is left to the server. */
         public static ContextParams of(
                 String workspaceFolder, String query, Trigger trigger, Integer waitMs, ActiveEditor active, List<String> openUris) {
-            return new ContextParams(workspaceFolder, null, query, null, null, null, null, null, null, null, null, active, openUris, null,
+            return new ContextParams(workspaceFolder, null, query, null, null, null, null, null, null, null, null, null, active, openUris, null,
                     null, null, null, null, trigger, waitMs, null, null);
         }
 
         /** The same question after these turns, oldest first. */
         public ContextParams following(List<HistoryTurn> turns) {
-            return new ContextParams(workspaceFolder, folders, query, turns, plan, rerank, sources, topK, budget, window, model, active,
-                    openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
+            return new ContextParams(workspaceFolder, folders, query, turns, plan, rerank, sources, topK, budget, window, model,
+                    modelToken, active, openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
 
         /** The same question with these files, and without these files and lines. */
         public ContextParams choosing(List<String> pinned, List<String> exclude, List<LinesParam> excludeLines) {
-            return new ContextParams(workspaceFolder, folders, query, history, plan, rerank, sources, topK, budget, window, model, active,
-                    openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
+            return new ContextParams(workspaceFolder, folders, query, history, plan, rerank, sources, topK, budget, window, model,
+                    modelToken, active, openUris, pinned, attached, exclude, excludeLines, filters, trigger, waitMs, deadlineMs, format);
         }
     }
 
