@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     tokenizer = await tokenizer_of(workspace, request.context.model, model.spec.tokenizer)
     scope = Scope(request.context.filters.exclude, request.context.left_out)
     offered = tools(workspace, tokenizer, scope)
+    servers: AbstractAsyncContextManager[None] = nullcontext()
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
-        offered += catalogue_tools(
-            workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
-        )
+        service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
+        offered, servers = [*offered, *catalogue_tools(service)], service.servers_kept()
     reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)
@@ -75,7 +76,8 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
     audit = workspace.audit
     told = audit.told(tell, workspace.root_key) if audit else tell
-    answered = await asking.ask(window, model, offered, given, text, told)
+    async with servers:
+        answered = await asking.ask(window, model, offered, given, text, told)
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)
     return Asked(answered, answer, tokenizer.name)

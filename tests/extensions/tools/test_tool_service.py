@@ -11,14 +11,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, wait_until
 
 from carrel.extensions.tools.catalogue.search import ToolQuery
-from carrel.extensions.tools.tool_catalogue import StatedTool, of_tools
+from carrel.extensions.tools.tool_catalogue import Connection, StatedTool, of_tools
 from carrel.extensions.tools.tool_service import NOBODY_ASKED, ToolService
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import ProviderError
@@ -26,6 +28,7 @@ from carrel.model.fakes import FakeAuditLog
 from carrel.model.remote import Confirmation
 from carrel.policy.whole_question import IN_FULL
 from carrel.service.workspace_tools import catalogue_tools
+from carrel.settings.tool_settings import ToolServer
 
 
 def states(service: ToolService) -> dict[str, str]:
@@ -58,6 +61,35 @@ async def test_a_pipeline_runs_over_a_real_server(make: Make, log: FakeAuditLog)
     assert run.result.risk == "moderate"
     assert [event.kind for event in log.events] == ["pipeline"]
     assert "Ann" not in str(log.events)
+
+
+async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_anew(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await approved(make)
+    service = make()
+    starts: list[str] = []
+    connect = service.catalogue.connect
+
+    def counted(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
+        starts.append(name)
+        return connect(name, server)
+
+    monkeypatch.setattr(service.catalogue, "connect", counted)
+    greet = plan({"tool": "t.greet", "args": {"name": "Ann"}})
+    async with service.servers_kept():
+        runs = await asyncio.gather(service.run(greet, ""), service.run(greet, ""))
+        assert ([run.problem for run in runs], starts) == (["", ""], ["t"])
+        assert (await service.run(plan({"tool": "t.leave", "args": {}}), "")).problem
+        assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t"])
+    assert leftovers_of_this_process() == []
+    assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t", "t"])
+
+
+def leftovers_of_this_process() -> list[str]:
+    """Return the test servers that run."""
+    lines = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True) if child.is_running()]
+    return [line for line in lines if SERVER.name in line]
 
 
 async def test_nothing_is_used_or_shown_to_a_model_before_the_person_saw_it(make: Make) -> None:

@@ -1,10 +1,13 @@
-"""Tools and pipelines for front ends: search, validate, confirm, run. A run starts the servers that it needs, and stops them."""
+"""Tools and pipelines for front ends: search, validate, confirm, run.
+
+A run starts the servers that it needs and stops them, unless they are kept for several.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -63,6 +66,15 @@ class Run:
 
 
 @dataclass(slots=True)
+class _Kept:
+    """Servers that run until the stack ends, by name."""
+
+    stack: AsyncExitStack
+    connections: dict[str, Connection] = field(default_factory=dict[str, Connection])
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True)
 class ToolService:
     """Tools of one workspace and the person's sources. `confirm` None means that no person can be reached from here."""
 
@@ -77,6 +89,7 @@ class ToolService:
     """Masks secrets in what is sent to a service."""
     _built_in: dict[str, Tool] = field(init=False)
     _described: tuple[CatalogueTool, ...] = field(init=False)
+    _kept: _Kept | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._built_in = {tool.spec.name: tool for tool in (Grep(), Sort(), Head(), *self.own_tools)}
@@ -148,6 +161,16 @@ class ToolService:
             result = await run_pipeline(checked.pipeline, input_data, checked.validated, self._runner(connections), notify=notify)
         return self._record(Run(checked, result, result.problem), input_data)
 
+    @asynccontextmanager
+    async def servers_kept(self) -> AsyncIterator[None]:
+        """Keep the servers that runs start until the end of this: a model that answers often runs several pipelines."""
+        async with AsyncExitStack() as stack:
+            self._kept = _Kept(stack)
+            try:
+                yield
+            finally:
+                self._kept = None
+
     def _require(self, right: Right) -> None:
         access.require(right, self.allow, self.audit)
 
@@ -177,8 +200,8 @@ class ToolService:
         """Start the servers of these tools. Raises `CarrelError` where one offers another tool than was approved."""
         connections: dict[str, Connection] = {}
         for name in dict.fromkeys(tool.source for tool in tools if tool.source in self.settings.servers):
-            connection = await stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
-            now, _ = await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
+            connection, rows = await self._server(name, stack)
+            now, _ = await asyncio.to_thread(from_mcp, rows, name)
             await self.catalogue.keep(name, self.settings, now)
             usable = {item.tool.qualified: item for item in self.state().tools if item.usable}
             for tool in tools:
@@ -189,6 +212,19 @@ class ToolService:
                     )
             connections[name] = connection
         return connections
+
+    async def _server(self, name: str, stack: AsyncExitStack) -> tuple[Connection, list[dict[str, Any]]]:
+        """Return a server with its tools as it lists them now. One that was kept and has ended is started anew."""
+        if (kept := self._kept) is None:
+            connection = await stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
+            return connection, await connection.list_tools()
+        async with kept.starting:
+            if name in kept.connections:
+                with suppress(ProviderError):
+                    return kept.connections[name], await kept.connections[name].list_tools()
+            connection = await kept.stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
+            kept.connections[name] = connection
+            return connection, await connection.list_tools()
 
     def _runner(self, connections: Mapping[str, Connection]) -> Any:
         async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> StepOutput:
