@@ -25,6 +25,8 @@ PROMPT_CONTEXT = "prompt_context"
 
 _HOOK = AGENT_HOOKS["claude-code"]
 """Codex takes the same."""
+_FIRST_MS = 5_000
+"""The agent starts this server with itself, so its first prompt often comes while everything is loaded; it waits 10 s at most."""
 
 
 class _Asked(Struct, frozen=True):
@@ -39,7 +41,7 @@ class PromptHook:
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
-        self._contexts = PromptContexts()
+        self._contexts = PromptContexts(_FIRST_MS)
         self._switch: ContextSwitch | None = None
 
     async def answer(self, raw: Any, caller: Caller) -> str:

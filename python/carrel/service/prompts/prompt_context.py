@@ -56,7 +56,10 @@ NOTHING = Addition()
 class PromptContexts:
     """Answers prompts of any folders and sessions. Lives on one event loop, as its workspaces do."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_ms: int = DEADLINE_MS) -> None:
+        """Take how long the first prompt of a folder may wait: its index is opened, and the search loaded."""
+        self._first_ms = first_ms
+        self._answered: set[str] = set()
         self._given = GivenLines()
         self._begun: dict[str, asyncio.Task[None]] = {}  # by folder: the first index, which nobody waits for
 
@@ -89,13 +92,14 @@ class PromptContexts:
                 text,
                 settings.places(budget),
                 budget,
-                deadline_ms=DEADLINE_MS,
+                deadline_ms=DEADLINE_MS if workspace.root_key in self._answered else self._first_ms,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
                 wants=lambda found, floor: is_wanted(text, found, floor),
                 revise=revised,
             ),
         )
+        self._answered.add(workspace.root_key)
         pack = answer.pack
         if not pack.items:
             return NOTHING
