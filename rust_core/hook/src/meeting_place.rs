@@ -21,15 +21,16 @@ pub fn runtime_folder() -> Option<PathBuf> {
         [("XDG_RUNTIME_DIR", "carrel"), ("XDG_CACHE_HOME", "carrel/run"), ("HOME", ".cache/carrel/run")];
     NAMED.into_iter().find_map(|(variable, below)| {
         let named = PathBuf::from(std::env::var_os(variable)?);
-        named.is_absolute().then(|| named.join(below))
+        let counts = named.is_absolute() && (variable != "XDG_RUNTIME_DIR" || is_own(&named));
+        counts.then(|| named.join(below))
     })
 }
 
 #[cfg(unix)]
-pub use unix::{Stream, connect, is_private, make_folder};
+pub use unix::{Stream, connect, is_own, is_private, make_folder};
 
 #[cfg(windows)]
-pub use windows::{Stream, connect, is_private, make_folder};
+pub use windows::{Stream, connect, is_own, is_private, make_folder};
 
 #[cfg(unix)]
 mod unix {
@@ -49,6 +50,11 @@ mod unix {
 
     unsafe extern "C" {
         safe fn geteuid() -> u32;
+    }
+
+    /// Tells whether a folder is there and this user's: `sudo -E` hands on another's.
+    pub fn is_own(folder: &Path) -> bool {
+        folder.metadata().is_ok_and(|state| state.is_dir() && state.uid() == geteuid())
     }
 
     /// Tells whether a folder is there and the user's alone.
@@ -93,6 +99,11 @@ mod windows {
     /// The server may learn who connects, and no more.
     const SECURITY_IDENTIFICATION: u32 = 0x1_0000;
     const ERROR_PIPE_BUSY: i32 = 231;
+
+    /// Tells whether a folder is this user's: here none is asked about.
+    pub fn is_own(_: &Path) -> bool {
+        true
+    }
 
     /// Tells whether a folder is there: what is in a user's local application data is theirs.
     pub fn is_private(folder: &Path) -> bool {

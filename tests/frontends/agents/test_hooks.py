@@ -16,6 +16,7 @@ import pytest
 from tests.frontends.agents.conftest import ASKED, Hooks
 from tests.waiting import wait_until
 
+from carrel.frontends.agents import client
 from carrel.frontends.agents.answering import project_of
 from carrel.frontends.agents.client import AGENTS, program
 from carrel.frontends.agents.meeting_place import runtime_folder
@@ -92,9 +93,9 @@ def test_of_many_first_prompts_one_starts_a_server_without_the_agents_secrets(ho
     clients = [
         subprocess.Popen([program(), "codex"], env=hooks.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(8)
     ]
-    for client in clients:
-        client.communicate(raw, timeout=60)
-        assert client.returncode == 0
+    for running in clients:
+        running.communicate(raw, timeout=60)
+        assert running.returncode == 0
     hooks.added(project)
     (server,) = hooks.servers()
     assert "secret" not in server.environ().values()
@@ -233,11 +234,15 @@ def test_a_folder_belongs_to_its_repository_unless_that_is_no_project(project: P
         assert project_of(folder) is None, folder
 
 
+def test_a_path_that_shells_would_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_PROGRAM", Path("/home/$(touch x)/carrel-hook"))
+    with pytest.raises(CarrelError, match="Install Carrel into a folder"):
+        client.program()
+
+
 def test_both_sides_look_for_the_same_folder(hooks: Hooks, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
-    del hooks.env["XDG_RUNTIME_DIR"]
-    for missing in ((), ("XDG_CACHE_HOME",)):
-        for name in missing:
-            del hooks.env[name]
+    hooks.env["XDG_RUNTIME_DIR"] = str(project / "no such folder")  # nor is another user's taken
+    for missing in ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", None):
         with monkeypatch.context() as patched:
             for name in ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"):
                 patched.delenv(name, raising=False)
@@ -249,6 +254,8 @@ def test_both_sides_look_for_the_same_folder(hooks: Hooks, monkeypatch: pytest.M
         hooks.added(project)
         assert (folder / "agents.sock").exists()
         hooks.end()
+        if missing:
+            del hooks.env[missing]
     with monkeypatch.context() as patched:
         for name in ("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"):
             patched.delenv(name, raising=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -34,6 +35,12 @@ async def test_code_is_added_once_a_session(open_workspace: Open) -> None:
         return (await prompts.addition(workspace, changed)).text
 
     assert "return name" in await until(added)
+
+
+async def test_of_two_prompts_at_once_one_gets_the_places(open_workspace: Open) -> None:
+    workspace, prompts = await indexed(open_workspace()), PromptContexts()
+    both = await asyncio.gather(*(prompts.addition(workspace, Prompt(ASKED, "s")) for _ in range(2)))
+    assert sorted(bool(addition.text) for addition in both) == [False, True]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "/compact", "!ls", "yes", "go on", "no, the other one", "commit this", "thanks!"])

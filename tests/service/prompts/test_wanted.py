@@ -69,9 +69,17 @@ def test_commands_are_for_the_agents_program(prompt: str) -> None:
     assert is_command(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["/usr/lib/x.py is empty", "#123 is open", "--help", "where is /compact read?", "# Plan"])
+@pytest.mark.parametrize(
+    "prompt",
+    ["/usr/lib/x.py is empty", "#123 is open", "--help", "where is /compact?", "# Plan", "@lock where is it used?"],
+)
 def test_what_only_begins_like_a_command_is_none(prompt: str) -> None:
     assert not is_command(prompt)
+
+
+def test_the_name_of_a_folder_is_no_command() -> None:
+    top = next(folder.name for folder in Path("/").iterdir() if folder.is_dir() and folder.name.isalpha())
+    assert not is_command(f"/{top} is full, where are files written?")
 
 
 @pytest.mark.parametrize("prompt", ["and where is that checked?", "which tests cover it", "Ist das getestet?"])

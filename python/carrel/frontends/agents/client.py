@@ -11,10 +11,17 @@ AGENTS = ("claude-code", "codex", "gemini", "copilot", "opencode", "qwen")
 """The agents whose hooks it knows."""
 
 _PROGRAM = Path(__file__).parents[2] / "bin" / ("carrel-hook.exe" if os.name == "nt" else "carrel-hook")
+_SHELL = '"$`\n\r'
+"""What shells read within double quotes."""
 
 
 def program() -> Path:
-    """Return the program's path. Raises `CarrelError` where this installation lacks it."""
+    """Return the program's path. Raises `CarrelError` where this installation lacks it, or no shell could start it."""
+    if any(mark in str(_PROGRAM) for mark in _SHELL):
+        raise CarrelError(
+            f"Agents can't start {_PROGRAM} from their shell: a sign in the path would be read as a part of the command",
+            "Install Carrel into a folder whose name has no quote, $, ` or line end.",
+        )
     if _PROGRAM.is_file():
         return _PROGRAM
     raise CarrelError(

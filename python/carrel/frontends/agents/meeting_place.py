@@ -25,11 +25,23 @@ def runtime_folder() -> Path:
     for variable, below in (
         (("LOCALAPPDATA", "carrel/run"),) if windows else (("XDG_RUNTIME_DIR", "carrel"), ("XDG_CACHE_HOME", "carrel/run"))
     ):
-        if (named := os.environ.get(variable)) and Path(named).is_absolute():
-            return Path(named) / below
+        named = Path(os.environ.get(variable, ""))
+        if named.is_absolute() and (variable != "XDG_RUNTIME_DIR" or _is_own(named)):
+            return named / below
     if not windows and (home := os.environ.get("HOME")) and Path(home).is_absolute():
         return Path(home) / ".cache/carrel/run"
     raise CarrelError("There is no folder for the server of agents' hooks", "Set HOME (on Windows LOCALAPPDATA).")
+
+
+def _is_own(folder: Path) -> bool:
+    """Tell whether a folder is there and this user's: `sudo -E` hands on another's."""
+    if sys.platform == "win32":
+        return True
+    try:
+        state = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.geteuid()
 
 
 def make_private(folder: Path) -> None:

@@ -32,6 +32,7 @@ from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.context_service import context
 from carrel.service.given_places import refused_paths
+from carrel.service.prompts.wanted import is_wanted
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
@@ -194,6 +195,7 @@ class ContextInjector:
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
             history=work.conversation.history,
+            wants=(lambda found, floor: is_wanted(work.query, found, floor)) if work.conversation.body.get("tools") else None,
         )
         answer = await context(workspace, request)
         pack = answer.pack

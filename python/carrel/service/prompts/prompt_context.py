@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError
@@ -60,6 +61,7 @@ class PromptContexts:
         """Take how long the first prompt of a folder may wait: its index is opened, and the search loaded."""
         self._first_ms = first_ms
         self._answered: set[str] = set()
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()  # by session
         self._given = GivenLines()
         self._begun: dict[str, asyncio.Task[None]] = {}  # by folder: the first index, which nobody waits for
 
@@ -75,6 +77,15 @@ class PromptContexts:
         if not workspace.has_index:
             return self._index(workspace)
 
+        async with self._turn(prompt.session):  # two prompts at once would get the same places
+            return await self._found(workspace, prompt, text)
+
+    def _turn(self, session: str) -> asyncio.Lock:
+        return self._turns.setdefault(session, asyncio.Lock()) if session else asyncio.Lock()
+
+    async def _found(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
+        """Return what is found for a prompt and its session doesn't have yet."""
+        settings = workspace.settings
         self._given.cut(prompt.session, prompt.compacted)
 
         def revised(pack: ContextPack) -> ContextPack:

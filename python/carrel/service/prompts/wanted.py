@@ -8,12 +8,13 @@ the conversation is about what the agent has before it.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from carrel.search.certainty import above, is_enough
 from carrel.search.retriever import Retrieval
 
-_COMMAND = re.compile(r"\s*(?:[/#@][^\W\d][\w:-]*(?=\s|\Z)|!)")
-"""`/compact`, `/model opus`, `!ls`, `#remember`; but neither `/usr/lib` nor `#123`."""
+_COMMAND = re.compile(r"\s*(?:(/[^\W\d][\w:-]*)(?=\s|\Z)|#[^\W\d][\w:-]*(?=\s|\Z)|!)")
+"""`/compact`, `/model opus`, `!ls`, `#remember`; but neither `/usr/lib`, nor `#123`, nor the name of a folder such as `/tmp`."""
 _QUESTION = re.compile(
     r"(?i)\W*(?:(?:and|but|or|so|then)\b\W*)?(?:who|whose|what|which|where|when|why|how)\b|(?s:.*)[?？]\s*\Z"  # noqa: RUF001
 )
@@ -29,7 +30,8 @@ WORDS = 3
 
 def is_command(prompt: str) -> bool:
     """Tell whether a prompt is for the agent's program, not for the model."""
-    return _COMMAND.match(prompt) is not None
+    command = _COMMAND.match(prompt)
+    return command is not None and not (command[1] and Path(command[1]).is_dir())
 
 
 def is_question(prompt: str) -> bool:
