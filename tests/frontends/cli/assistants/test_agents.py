@@ -100,6 +100,42 @@ def test_after_the_program_wrote_its_settings_anew_only_carrels_goes(home: Path)
     assert config.read_text() == TOML + '\n[projects."/x"]\ntrust_level = "trusted"\n'
 
 
+OWN_SERVER = '{"mcpServers": {"carrel": {"command": "my-own", "args": ["serve"]}}}'
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "text"),
+    [
+        ("claude-code", ".claude.json", json.dumps(json.loads(OWN_SERVER), indent=2) + "\n"),
+        ("gemini", ".gemini/settings.json", '{"theme":1,"mcpServers":{"carrel":{"command":"my-own"}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.carrel]\ncommand = "own"\n'),
+        ("qwen", ".qwen/settings.json", OWN_SERVER),
+    ],
+)
+def test_uninstall_leaves_a_server_of_the_persons_own(home: Path, agent: str, name: str, text: str) -> None:
+    (home / name).parent.mkdir(exist_ok=True)
+    (home / name).write_bytes(text.encode())
+    before = files(home)
+    server = ["mcp", "uninstall", "--client", AGENTS[agent].client]
+    for uninstall in (["agents", "uninstall", agent], server):
+        assert main(uninstall) == 0
+        assert files(home) == before
+    assert main(["agents", "install", agent, "--yes"]) == 0
+    for uninstall in (["agents", "uninstall", agent], ["agents", "uninstall"], server):
+        assert main(uninstall) == 0
+        assert files(home) == before
+
+
+def test_a_server_that_a_person_put_in_its_place_stays(home: Path) -> None:
+    settings = home / ".qwen/settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}")
+    main(["agents", "install", "qwen", "--yes"])
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **json.loads(OWN_SERVER)}))
+    assert main(["agents", "uninstall", "qwen"]) == 0
+    assert json.loads(settings.read_text()) == json.loads(OWN_SERVER)
+
+
 def test_the_server_and_the_hook_of_one_file_come_and_go_apart(home: Path) -> None:
     settings = home / ".gemini/settings.json"
     settings.parent.mkdir()

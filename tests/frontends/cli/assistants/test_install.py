@@ -137,7 +137,7 @@ AS_THEY_WERE = [
 def test_uninstall_leaves_the_file_as_it_was_before_install(tmp_path: Path, text: str, section: str) -> None:
     file = tmp_path / "mcp.json"
     file.write_bytes(text.encode())
-    apply(plan(file, section, {"command": "older"}))
+    apply(plan(file, section, {"command": "older", "args": ["mcp"]}))
     apply(plan(file, section, ENTRY))
     assert b'"carrel"' in file.read_bytes()
     apply(plan(file, section, None))
@@ -230,7 +230,9 @@ def test_an_entry_that_was_written_after_an_uninstall_comes_back_too(tmp_path: P
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize("text", ['{"servers":{"carrel":{"command":"mine","args":["mcp"]}}}', '{"servers": {"carrel": 1}}//\n'])
+@pytest.mark.parametrize(
+    "text", ['{"servers":{"carrel":{"command":"mine","args":["mcp"]}}}', '{"servers": {"carrel": {"command": ["x", "mcp"]}}}//\n']
+)
 def test_a_file_that_a_person_wrote_is_never_deleted(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(text)

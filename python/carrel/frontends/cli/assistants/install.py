@@ -145,11 +145,9 @@ class _State:
     def is_of_install(self, edit: Edit) -> bool:
         """Tell whether `install` wrote what stands there; else it is the person's own, or there is none."""
         value = edit.standing(_text(self.before or b"")[1])
-        if value is None:
+        if value is None or not edit.mine(value):
             return False
-        if self.backup is None:
-            return _applied(None, self.standing()) == self.before  # it made the file
-        return self.replaced(edit) is None or edit.mine(value)  # the backup may be older than the entry
+        return self.backup is not None or _applied(None, self.standing()) == self.before  # it made the file
 
     def replaced(self, edit: Edit) -> Any:
         """Return what stood there before `install`; None where nothing did, or the backup can't be read."""
@@ -177,7 +175,7 @@ class _State:
 def _without(path: Path, state: _State, chosen: Sequence[Edit]) -> Change:
     """Take edits out. What stood there before `install` comes back as it was, where nothing else has changed since."""
     before, backup = state.before, state.backup
-    standing = state.standing()
+    standing = [(edit, value) for edit, value in state.standing() if edit.mine(value)]
     going = [(edit, value) for edit, value in standing if edit in chosen]
     if before is None or not going:
         return Change(path, before, before)
