@@ -136,6 +136,28 @@ def test_a_server_that_a_person_put_in_its_place_stays(home: Path) -> None:
     assert json.loads(settings.read_text()) == json.loads(OWN_SERVER)
 
 
+@pytest.mark.parametrize(
+    ("agent", "name"), [("copilot", ".copilot/hooks/carrel.json"), ("opencode", ".config/opencode/plugin/carrel.js")]
+)
+def test_a_whole_file_that_a_person_changed_is_theirs(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, name: str
+) -> None:
+    file = home / name
+    assert main(["agents", "install", agent, "--yes"]) == 0
+    monkeypatch.setattr(verbs, "program", lambda: tmp_path / "a newer" / "carrel-hook")
+    assert main(["agents", "install", agent]) == 0
+    assert "a newer" in file.read_text()
+    assert list(file.parent.iterdir()) == [file], "another path of the program is no change of a person's"
+    own = file.read_text() + "\n// mine: carrel-hook\n"
+    file.write_text(own)
+    assert main(["agents", "install", agent, "--yes"]) == 0
+    assert file.with_name(file.name + ".carrel-backup").read_text() == own
+    for _ in range(2):
+        assert main(["agents", "uninstall", agent]) == 0
+        assert file.read_text() == own
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_the_server_and_the_hook_of_one_file_come_and_go_apart(home: Path) -> None:
     settings = home / ".gemini/settings.json"
     settings.parent.mkdir()

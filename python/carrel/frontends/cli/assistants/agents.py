@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -84,7 +85,9 @@ def opencode_plugin(program: str) -> str:
 
 
 def _whole(text: Callable[[str], str]) -> Callable[[str], Edit]:
-    return lambda program: Whole(text(program), lambda standing: _PROGRAM in standing)
+    """Make the edit of a file that holds nothing else: it is install's where it differs by no more than the program's path."""
+    written = re.compile(r'(?:[^"\\\n]|\\.)*'.join(map(re.escape, text(_PROGRAM).split(_PROGRAM))))
+    return lambda program: Whole(text(program), lambda standing: written.fullmatch(standing) is not None)
 
 
 AGENTS: dict[str, Agent] = {
