@@ -136,6 +136,16 @@ def test_a_server_that_a_person_put_in_its_place_stays(home: Path) -> None:
     assert json.loads(settings.read_text()) == json.loads(OWN_SERVER)
 
 
+def test_the_backup_stays_where_only_it_has_a_persons_own(home: Path) -> None:
+    settings = home / ".qwen/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(OWN_SERVER)
+    main(["agents", "install", "qwen", "--yes"])
+    settings.write_text(json.dumps({"hooks": json.loads(settings.read_text())["hooks"]}))
+    assert main(["agents", "uninstall", "qwen"]) == 0
+    assert (home / ".qwen/settings.json.carrel-backup").read_text() == OWN_SERVER
+
+
 @pytest.mark.parametrize(
     ("agent", "name"), [("copilot", ".copilot/hooks/carrel.json"), ("opencode", ".config/opencode/plugin/carrel.js")]
 )

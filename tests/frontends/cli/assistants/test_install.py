@@ -273,6 +273,7 @@ def test_after_other_edits_only_what_install_added_goes(
     file.write_text(json.dumps({**json.loads(file.read_text()), **edited}))
     apply(plan(file, "servers", None))
     assert json.loads(file.read_text()) == after
+    assert list(tmp_path.iterdir()) == [file], "no copy stays behind of what may hold a token"
 
 
 @pytest.mark.parametrize("entry", [ENTRY, None])

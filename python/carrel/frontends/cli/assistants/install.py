@@ -184,17 +184,15 @@ def _without(path: Path, state: _State, chosen: Sequence[Edit]) -> Change:
         after = state.with_all(staying) if staying else backup
         return Change(path, before, after, "keep" if staying else "drop")
     mark, text = _text(before)
-    restored = False
     for edit, value in going:
         previous = None if backup is None else state.replaced(edit)
-        if previous is not None and previous != value:
-            text, restored = edit.put(text, previous), True
-        else:
-            text = edit.drop(text, state.original)
+        restores = previous is not None and previous != value
+        text = edit.put(text, previous) if restores else edit.drop(text, state.original)
     after = (mark + text).encode() if text or backup is not None or mark else None
-    if staying:
+    own = [(edit, state.replaced(edit)) for edit in state.edits if edit.standing(text) is None]
+    if staying or any(value is not None and not edit.mine(value) for edit, value in own):  # only the backup has it
         return Change(path, before, after, "keep")
-    return Change(path, before, after, "drop" if restored or after == backup else "write")
+    return Change(path, before, after, "write" if backup is None else "drop")
 
 
 def _applied(before: bytes | None, values: Sequence[tuple[Edit, Any]]) -> bytes:
