@@ -1,4 +1,4 @@
-"""What a hook's JSON asks for, and the answer in its agent's form."""
+"""Read what a hook's JSON asks for, and answer in its agent's form."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ AGENTS = ("claude-code", "codex", "gemini", "copilot", "opencode", "qwen")
 
 _PROGRAM = Path(__file__).parents[2] / "bin" / ("carrel-hook.exe" if os.name == "nt" else "carrel-hook")
 _SHELL = '"$`\n\r'
-"""What shells read within double quotes."""
+"""Signs that shells read within double quotes."""
 
 
 def program() -> Path:

@@ -1,4 +1,4 @@
-"""Where clients meet the server: a socket, on Windows the name of a pipe, in a folder that is the user's alone.
+"""The meeting place of clients and server: a socket, on Windows the name of a pipe, in a folder that is the user's alone.
 
 `rust_core/hook` finds the same folder by the same rules.
 """

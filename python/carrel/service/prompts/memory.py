@@ -1,4 +1,4 @@
-"""What sessions of agents were given: it stays in their conversations, so what was sent once isn't sent again."""
+"""Remember what sessions of agents were given: it stays in their conversations, so what was sent once isn't sent again."""
 
 from __future__ import annotations
 

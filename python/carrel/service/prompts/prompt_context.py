@@ -1,4 +1,4 @@
-"""What is put beside a prompt of an agent, in one place for every way that prompts come in."""
+"""Choose what is put beside a prompt of an agent, in one place for every way that prompts come in."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class PromptContexts:
     def _index(self, workspace: Workspace) -> Addition:
         """Have a folder's first index made, and say so once."""
         key = workspace.root_key
-        told, task = key in self._begun, self._begun.get(key)
+        was_begun, task = key in self._begun, self._begun.get(key)
 
         async def index() -> None:
             with contextlib.suppress(CarrelError):  # it is the workspace's error state by now
@@ -130,4 +130,4 @@ class PromptContexts:
 
         if task is None or task.done():
             self._begun[key] = asyncio.get_running_loop().create_task(index())
-        return NOTHING if told else Addition(line=INDEXING)
+        return NOTHING if was_begun else Addition(line=INDEXING)

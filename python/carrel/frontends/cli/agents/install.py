@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Plan:
-    """What becomes of one agent's files."""
+    """The changes of one agent's files."""
 
     name: str
     changes: list[Change] = field(default_factory=list)

@@ -15,7 +15,7 @@ _ACTIONS = {
     "status": "install",
     "uninstall": "install",
 }
-"""Where each action is, in this folder."""
+"""The module of each action, in this folder."""
 
 
 def run(arguments: Namespace, output: Output) -> int:

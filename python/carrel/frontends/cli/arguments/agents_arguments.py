@@ -1,4 +1,4 @@
-"""What can be typed after `carrel agents`."""
+"""The arguments of `carrel agents`."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ AGENTS: dict[str, Agent] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where files are: the user's own, or a folder's."""
+    """The place of files: the user's own, or a folder's."""
 
     scope: Scope
     folder: str

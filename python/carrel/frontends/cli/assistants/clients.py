@@ -11,7 +11,7 @@ from carrel.frontends.cli.assistants.edits import Edit, Entry, Table
 from carrel.model.errors import InvalidInput
 
 NAME = "carrel"
-"""What the server is called in every file."""
+"""The name of the server in every file."""
 
 System = Literal["linux", "darwin", "win32"]
 Scope = Literal["global", "workspace"]
