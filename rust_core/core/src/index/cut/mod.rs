@@ -187,14 +187,16 @@ fn outline_and_rest(text: &str, language: Language, options: &CutOptions) -> Vec
     let places: Vec<(usize, usize)> = pieces.iter().map(|piece| (piece.start, piece.end)).collect();
     let mut at = 0;
     for (start, end) in places.into_iter().chain([(text.len(), text.len())]) {
-        if text[at..start].matches('\n').count() > options.line_chunk.lines as usize {
-            let rest = windows::pieces(&text[at..start], LineChunk { overlap: 0, ..options.line_chunk }, options);
+        // What is defined within another definition leaves nothing between them.
+        let between = text.get(at..start).unwrap_or_default();
+        if between.matches('\n').count() > options.line_chunk.lines as usize {
+            let rest = windows::pieces(between, LineChunk { overlap: 0, ..options.line_chunk }, options);
             pieces.extend(rest.into_iter().map(|mut piece| {
                 piece.shift(at);
                 piece
             }));
         }
-        at = end;
+        at = at.max(end);
     }
     pieces.sort_by_key(|piece| (piece.start, piece.end));
     pieces

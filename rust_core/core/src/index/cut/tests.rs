@@ -46,6 +46,16 @@ fn every_language_has_its_functions_types_and_members() {
 }
 
 #[test]
+fn definitions_within_others_leave_no_text_between_them() {
+    let text = "/* A shop. */\n@interface Shop : NSObject\n{\n  int size;\n}\n/** The size. */\n- (int) size;\n/** Ends. */\n- (void) close;\n@end\n\n@implementation Shop\n- (int) size\n{\n  return size;\n}\n@end\n";
+    for options in [&SMALL, &CutOptions::default()] {
+        let file = chunks_of(Language::OBJECTIVE_C, text, options);
+        let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+        assert!(["Shop", "size", "close"].iter().all(|name| defined.contains(name)), "{defined:?}");
+    }
+}
+
+#[test]
 fn a_short_class_is_one_chunk_that_defines_its_members() {
     let text =
         "class Session:\n    '''Keeps a user's login between two requests.'''\n\n    def renew(self):\n        return self\n";
