@@ -10,6 +10,7 @@ mod names;
 mod passages;
 mod paths;
 mod phrase;
+mod string_literals;
 
 pub use focus::{FocusInput, best_lines};
 pub use message::{Message, printed_parts};
