@@ -1,7 +1,7 @@
 //! Additive rules: what each candidate gains.
 
 use super::{Candidate, RankingContext};
-use crate::query::matching::{name_stems, path_words};
+use crate::query::matching::{PathMatch, name_stems, path_words};
 
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
@@ -20,27 +20,25 @@ pub const ADDITIVE: [(&str, Rule); 9] = [
 
 /// BM25F: what the chunk's words hold of the question.
 fn words(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weight = context.pick(context.weights.words, context.weights.words_of_change);
-    candidates.iter().map(|candidate| weight * candidate.lexical).collect()
+    candidates.iter().map(|candidate| context.weights.words * candidate.lexical).collect()
 }
 
 /// Cosine of the vectors; a bare symbol is looked up by its name rather.
 fn meaning(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let weights = &context.weights;
-    let of_words = context.pick(weights.meaning, weights.meaning_of_change);
-    let weight = if context.is_symbol { weights.meaning_of_symbol } else { of_words };
+    let weight = if context.is_symbol { weights.meaning_of_symbol } else { weights.meaning };
     candidates.iter().map(|candidate| weight * candidate.dense.max(0.0)).collect()
 }
 
 /// Few words often are worth less than all words once.
 fn coverage(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weight = context.pick(context.weights.coverage, context.weights.coverage_of_change);
-    candidates.iter().map(|candidate| weight * candidate.covered * candidate.covered).collect()
+    candidates.iter().map(|candidate| context.weights.coverage * candidate.covered * candidate.covered).collect()
 }
 
 /// The file as a whole speaks of it, even where this chunk alone says little.
 fn whole_file(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weight = context.pick(context.weights.whole_file, context.weights.whole_file_of_change);
+    let weights = &context.weights;
+    let weight = if context.is_change { weights.whole_file_of_change } else { weights.whole_file };
     candidates.iter().map(|candidate| weight * candidate.file_share).collect()
 }
 
@@ -48,10 +46,11 @@ fn whole_file(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 fn path_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let matches = context.paths.matches(candidates.iter().map(|candidate| candidate.path.as_str()));
     let weights = &context.weights;
-    let exact = context.pick(weights.path_exact, weights.path_exact_of_change);
-    let prefix = context.pick(weights.path_prefix, weights.path_prefix_of_change);
-    let covered = context.pick(weights.path_covered, weights.path_covered_of_change);
-    matches.into_iter().map(|found| exact * found.exact + prefix * found.prefix + covered * found.covered).collect()
+    let factor = if context.is_change { weights.path_of_change } else { 1.0 };
+    let gain = |found: PathMatch| {
+        weights.path_exact * found.exact + weights.path_prefix * found.prefix + weights.path_covered * found.covered
+    };
+    matches.into_iter().map(|found| factor * gain(found)).collect()
 }
 
 /// A folder or file is called like the part of the project that a change is headed with: `fix(parser): …`.
@@ -88,8 +87,8 @@ fn substance(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 /// The chunk defines a symbol that the question names; more so when the file is called like it.
 fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let weights = &context.weights;
-    let of_one = context.pick(weights.defines_named, weights.defines_named_of_change);
-    let weight = if context.is_symbol { weights.defines_symbol } else { of_one / context.symbol_count.max(1) as f64 };
+    let of_one = weights.defines_named / context.symbol_count.max(1) as f64;
+    let weight = if context.is_symbol { weights.defines_symbol } else { of_one };
     let gain = |candidate: &Candidate| {
         if candidate.defines == 0.0 {
             return 0.0;

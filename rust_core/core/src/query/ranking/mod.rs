@@ -81,11 +81,6 @@ impl RankingContext {
         Self { weights, ..self }
     }
 
-    /// Whichever is meant: the weight for questions, or the one for changes.
-    fn pick(&self, of_question: f64, of_change: f64) -> f64 {
-        if self.is_change { of_change } else { of_question }
-    }
-
     /// The same question, for documents and nothing else.
     #[must_use]
     pub fn for_documents(self, wants_documents: bool) -> Self {

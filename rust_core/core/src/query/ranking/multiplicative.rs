@@ -19,7 +19,7 @@ fn penalty(kind: PathKind, weights: &Weights) -> f64 {
         PathKind::ReExport => weights.re_export,
         PathKind::Generated => weights.generated,
         PathKind::Prose => weights.prose,
-        PathKind::Changes => weights.changes,
+        PathKind::Changes => 1.0,
         PathKind::Declaration => weights.declaration,
         PathKind::Data => weights.data,
     }

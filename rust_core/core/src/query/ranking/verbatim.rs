@@ -18,8 +18,8 @@ const ALIKE: f64 = 0.001;
 pub struct VerbatimEvidence {
     /// How far it holds the question word for word, shared with others that do.
     pub strength: f64,
-    /// The same where few hold as much; at least .9 where it holds a rare name, and 1 where its file is called like the question. As
-    /// far as it goes, a path penalty yields.
+    /// The same where few hold as much; 1 where it holds a rare name, or its file is called like the question. As far as it goes, a
+    /// path penalty yields.
     pub unrivalled: f64,
 }
 
@@ -33,13 +33,11 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
     }
     let ordinary = || candidates.iter().filter(|candidate| candidate.prior >= 1.0);
-    let most_words_ordinary = ordinary().map(|candidate| candidate.verbatim_words).max().unwrap_or(0);
     let (all_files, ordinary_files) = (fullest_of_files(candidates.iter()), fullest_of_files(ordinary()));
     let most_of = |files: &[f64]| files.iter().copied().fold(0.0, f64::max);
     let (most, most_ordinary) = (most_of(&all_files), most_of(&ordinary_files));
     let mut defining = candidates.iter().filter(|candidate| candidate.defines >= 1.0).peekable();
     let defined = defining.peek().is_some();
-    let rare_in_ordinary = ordinary().any(|candidate| candidate.rare_name);
     let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
     let of = |candidate: &Candidate| {
         let is_name = candidate.verbatim_name && f64::from(candidate.verbatim_words) <= weights.words_of_name;
@@ -54,27 +52,20 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         if strength <= 0.0 || is_use {
             return VerbatimEvidence::default();
         }
-        // A common word that only one text holds beside the rarer ones adds little to the share.
-        let is_more = candidate.verbatim > most_ordinary + weights.clearly_more
-            || (holds_all(candidate, weights) && candidate.verbatim_words > most_words_ordinary);
+        let is_more = candidate.verbatim > most_ordinary + ALIKE;
         let penalised = candidate.prior < 1.0;
-        let is_elsewhere = defined || most_ordinary >= candidate.verbatim - ALIKE;
-        if penalised && (!is_name || is_elsewhere) && lists_changes(&candidate.path) {
+        if penalised && !(is_name && is_more && !defined) && lists_changes(&candidate.path) {
             return VerbatimEvidence::default();
         }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
         let is_whole = candidate.verbatim >= most - ALIKE
             && (holds_all(candidate, weights) || (is_name && candidate.verbatim >= weights.whole_share));
         let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= weights.few_files;
-        let unrivalled = match (penalised, is_more) {
-            (true, true) => strength,
-            (false, _) if few => strength,
-            (true, false) if few && !context.is_change => weights.beside_ordinary * strength,
-            _ => 0.0,
-        };
-        if penalised && unrivalled <= 0.0 {
+        let is_unrivalled = if penalised { is_more || (few && !context.is_change) } else { few };
+        if penalised && !is_unrivalled {
             return VerbatimEvidence::default();
         }
+        let unrivalled = if is_unrivalled { strength } else { 0.0 };
         let shared = strength * (weights.few_files / as_full(&all_files)).min(1.0);
         VerbatimEvidence { strength: shared, unrivalled }
     };
@@ -82,11 +73,7 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     let of_a_rare_name = |candidate: &Candidate| {
         let is_meant = candidate.rare_name && !lists_changes(&candidate.path);
         let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);
-        match (is_told, candidate.prior < 1.0 && rare_in_ordinary) {
-            (false, _) => 0.0,
-            (true, true) => weights.beside_ordinary,
-            (true, false) => 1.0,
-        }
+        f64::from(u8::from(is_told))
     };
     let with_rare_names = |candidate: &Candidate| {
         let found = of(candidate);
@@ -137,8 +124,7 @@ fn strength(candidate: &Candidate, is_name: bool, weights: &Weights) -> f64 {
 
 /// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
 fn of_a_wish(candidate: &Candidate, weights: &Weights) -> f64 {
-    let quotes = holds_all(candidate, weights) && f64::from(candidate.verbatim_words) >= weights.whole_words_of_change;
-    f64::from(u8::from(quotes && !lists_changes(&candidate.path)))
+    f64::from(u8::from(holds_all(candidate, weights) && !lists_changes(&candidate.path)))
 }
 
 fn holds_all(candidate: &Candidate, weights: &Weights) -> bool {
@@ -196,7 +182,7 @@ mod tests {
         for (path, verbatim, words, expected) in [
             ("tests/test_a.py", 1.0, 5, "tests/test_a.py"),
             ("tests/test_a.py", 0.9, 5, "src/a.py"), // described, not quoted
-            ("tests/test_a.py", 1.0, 3, "src/a.py"), // too short
+            ("tests/test_a.py", 1.0, 2, "src/a.py"), // too short
             ("CHANGELOG.md", 1.0, 5, "src/a.py"),    // tells that it was done
         ] {
             assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, false)], true), expected, "{path} {verbatim}");

@@ -32,37 +32,27 @@ macro_rules! weights {
 }
 
 weights! {
-    /// BM25F of a question. Who asks for a change tells what it touches, in many words and in passing: the file that holds most of
-    /// them is meant rather than the one that is called like some.
+    /// BM25F of a question.
     words: 0.8,
-    /// The same of a change.
-    words_of_change: 1.0,
     /// The cosine of a question.
     meaning: 1.1,
-    /// The same of a change.
-    meaning_of_change: 0.8,
     /// The same of a bare symbol, which is looked up by its name rather.
     meaning_of_symbol: 0.45,
     /// The share of a question's terms that a chunk holds.
     coverage: 0.1,
-    /// The same of a change.
-    coverage_of_change: 0.3,
     /// What the file holds of a question's weight.
     whole_file: 0.5,
-    /// The same of a change.
+    /// The same of a change. Who asks for one tells what it touches, in many words and in passing: the file that holds most of them
+    /// is meant rather than the one that is called like some.
     whole_file_of_change: 0.9,
     /// Words of a question that stand in a file's name.
     path_exact: 0.5,
-    /// The same of a change.
-    path_exact_of_change: 0.35,
     /// Words of a question that a word of a file's name begins with, or that begin with it.
     path_prefix: 0.6,
-    /// The same of a change.
-    path_prefix_of_change: 0.5,
     /// Share of a file's name that a question covers.
     path_covered: 0.24,
-    /// The same of a change.
-    path_covered_of_change: 0.12,
+    /// A factor of these three for a change.
+    path_of_change: 0.6,
     /// The file is of the part of the project that a change is headed with.
     in_scope: 0.3,
     /// Words of a file.
@@ -73,8 +63,6 @@ weights! {
     defines_symbol: 2.2,
     /// Defines a symbol that a question names.
     defines_named: 0.6,
-    /// The same of a change.
-    defines_named_of_change: 0.35,
     /// A factor of these for a file that is called like the symbol.
     in_its_file: 1.2,
     /// A factor of these for what is named like its class.
@@ -97,19 +85,12 @@ weights! {
     verbatim_span: 0.2,
     /// A run of so few words is told by the identifier in it.
     words_of_name: 2.0,
-    /// A text holds more of the question than others if it is by this share at least.
-    clearly_more: 0.05,
     /// A text holds all of the question if it is by this share …
     whole_share: 0.97,
     /// … and so many words: fewer stand in a row by chance.
     whole_words: 3.0,
-    /// The same of a wish for a change.
-    whole_words_of_change: 4.0,
     /// What more files hold literally counts less for each.
     few_files: 3.0,
-    /// What a file with a path penalty that holds all of a question gains where an ordinary one does too: the test of a message
-    /// stands behind the code that has it, and before what only speaks of it.
-    beside_ordinary: 0.9,
     /// A factor for tests.
     test: 0.2,
     /// A factor for examples.
@@ -124,8 +105,6 @@ weights! {
     generated: 0.5,
     /// A factor for text for people.
     prose: 0.5,
-    /// A factor for lists of changes.
-    changes: 1.0,
     /// A factor for settings, markup, tables.
     data: 0.6,
     /// A factor for the active file.
