@@ -68,8 +68,6 @@ RETRY_SECONDS = 60.0
 """A first index whose files all failed isn't tried again by questions for so long: each would wait for a model that is down."""
 _PUBLISH_SECONDS = 600.0
 """How long `index` may tell the store of vectors of changes; what waits then is told next time."""
-_STORE_SECONDS = 5.0
-"""How long a question may wait for that store to be opened; the index's own vectors answer then."""
 CANDIDATES = 20
 """How many hits `retrieve_context` chooses from (spec C7)."""
 
@@ -173,14 +171,18 @@ class Index:
         if not self._on_disk:
             raise InvalidInput("path", "is not given: this index has no folder", "Give its texts to add_file.")
         token = cancel or CancelToken()
+        report = self._run_index(token, progress, force=force)
+        if replica := self._index.replica:
+            run_blocking(replica.catch_up(_PUBLISH_SECONDS), token)
+        return report
+
+    def _run_index(self, token: CancelToken, progress: Progress = lambda *_: None, *, force: bool = False) -> IndexReport:
         if self._index.store.role == "follower" and not self._index.store.try_become_writer():
             report = follow_index_blocking(self._index.store, token, force=force)
             self._index.read_meta()
             return report
         report = self._runner.run_blocking(self._index, Work(full=True, force=force), token, progress)
         self._composition.attach_replica(self._index, self._settings)  # it may have become large
-        if replica := self._index.replica:
-            run_blocking(replica.catch_up(_PUBLISH_SECONDS), token)
         return report
 
     def index_project(self) -> IndexReport:
@@ -334,15 +336,16 @@ class Index:
     def _current(self) -> OpenIndex:
         """Return the index with what its writer committed; one that was never made is made now.
 
-        One whose files all failed a moment ago is left as it is: the answer says why.
+        One whose files all failed a moment ago is left as it is: the answer says why. Its store of vectors is opened beside the
+        question, which the index's own answer meanwhile.
         """
         self._index.follow()
         if self._on_disk and self._has_nothing() and time.monotonic() >= self._next_try:
-            self.index()
+            self._run_index(CancelToken())
             if self._index.store.failed_count:
                 self._next_try = time.monotonic() + RETRY_SECONDS
-        elif replica := self._index.replica:
-            run_blocking(replica.catch_up(_STORE_SECONDS))
+        if self._index.replica:
+            run_blocking(self._index.start_replica())
         return self._index
 
     def _has_nothing(self) -> bool:

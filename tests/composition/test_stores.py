@@ -14,7 +14,8 @@ import httpx
 import pytest
 from tests.contract import qdrant_server
 from tests.shop import SHOP, write_files
-from tests.waiting import until
+from tests.support.silent_server import silent_server
+from tests.waiting import until, wait_until
 
 from carrel.composition import stores
 from carrel.composition.composition import Composition
@@ -293,9 +294,27 @@ def test_the_library_uses_the_store_that_is_set(tmp_path: Path, monkeypatch: pyt
         assert index.search("how is the total of an order computed")
         replica = index._index.replica
         assert replica is not None
-        assert replica.usable() is not None
+        wait_until(replica.usable)
         assert run_blocking(replica.verify(mend=False)).same
         assert index.search("how is the total of an order computed")
+
+
+def test_a_store_that_says_nothing_never_holds_up_the_librarys_first_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("qdrant_client")
+    with silent_server() as (port, accepted):
+        store = StoreSettings(kind="qdrant", url=f"http://127.0.0.1:{port}")
+        settings = Settings(cache_folder=str(tmp_path / "cache"), store=store)
+        monkeypatch.setattr("carrel.library.settings_of", lambda _: (settings, ()))
+        with Index(write_files(tmp_path / "shop", SHOP)) as index:
+            began = time.monotonic()
+            assert index.search("how is the total of an order computed")
+            assert time.monotonic() - began < stores._QDRANT_SECONDS - 5  # what a question would have waited for
+            wait_until(lambda: accepted)
+            assert index._index.replica is not None
+            assert index._index.replica.status().state == "opening"
+            assert index.search("how is the total of an order computed")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ by its own vectors meanwhile.
 # ruff: noqa: PLC0415 - a store's package is imported when it is opened
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib.util
 import os
@@ -181,6 +182,8 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     """Open the store. Raises `CarrelError` that says what is missing."""
     if not is_installed(settings.kind):
         raise StoreError(not_installed(settings.kind))
+    if package := PACKAGES.get(settings.kind):
+        await asyncio.to_thread(importlib.import_module, package)  # takes a second: questions are answered meanwhile
     dim = index.dim
     if settings.kind == "usearch":
         return await _open_usearch(index.directory / "usearch", dim)
@@ -194,8 +197,6 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
 
 
 async def _open_usearch(folder: Path, dim: int) -> _Opened:
-    import asyncio
-
     from carrel.extensions.stores.hnsw import HnswStore
 
     store = await asyncio.to_thread(HnswStore, folder, dim)

@@ -236,6 +236,11 @@ class OpenIndex:
             forget((self.home or self.directory) / STATE_FILE)
         self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0
 
+    async def start_replica(self) -> None:
+        """Keep the copy of its vectors current on this event loop, if there is one."""
+        if self.replica is not None:
+            self.replica.start()
+
     async def close_replica(self) -> None:
         """Release the store of its vectors; before the index itself is closed, from which they are read."""
         if self.replica is not None:

@@ -126,7 +126,6 @@ class VectorReplica:
         self._problem = ""
         self._unpublished: list[str] | None = None  # None: too many, or unknown
         self._held, self._backlog = 0, Backlog()
-        self._not_before = 0.0
         self._news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -142,7 +141,7 @@ class VectorReplica:
         return PublishedVectors(opened.vectors, [*lacking, *self.overlaid()])
 
     def failed(self, error: CarrelError) -> None:
-        """Note that the store didn't answer: it is looked for in the background, and left alone until it is there again."""
+        """Note that the store didn't answer: it is looked for in the background, and left alone until it was opened anew."""
         if self._state != "unreachable":
             self._note_state("unreachable", str(error))
         self._news.set()
@@ -255,19 +254,13 @@ class VectorReplica:
         )
 
     async def catch_up(self, seconds: float) -> None:
-        """Publish for so long at most, for a program that answers and ends. Raises nothing but a cancel."""
-        if self._state == "ready" and not self._outbox.dirty and not self._backlog.entries:
-            return
-        if time.monotonic() < self._not_before:
-            return
+        """Publish for so long at most, for a program that ends. Raises nothing but a cancel."""
         try:
             async with asyncio.timeout(seconds):
                 await self.publish()
         except TimeoutError:
             log.info("%s isn't filled yet; what waits is published next time", self.place.name)
-            self._not_before = time.monotonic() + LONGEST_PAUSE_SECONDS  # the next question mustn't wait as long again
         except CarrelError as error:
-            self._not_before = time.monotonic() + LONGEST_PAUSE_SECONDS
             await self._fail(error)
 
     @property
@@ -318,6 +311,7 @@ class VectorReplica:
                 self._opened = await self._open_store()
         except TimeoutError:
             raise StoreError(f"{self.place.name} didn't open within {OPEN_SECONDS:g} s") from None
+        self._note_state("opening", self._problem)
         log.info("The store of vectors at %s is open", self.place.name)
 
     async def _release(self) -> None:
@@ -382,8 +376,10 @@ class VectorReplica:
         return paths if len(paths) <= MOST_UNPUBLISHED else None
 
     def _note_state(self, state: ReplicaState, problem: str = "") -> None:
+        if self._state == "unreachable" and state in ("filling", "ready"):
+            return  # a question had no answer while this was under way: only opening it anew ends that
         if (state, problem) != (self._state, self._problem):
-            if problem:
+            if problem and problem != self._problem:
                 log.warning("Vectors at %s: %s", self.place.name, problem)
             self._state, self._problem = state, problem
             self.on_change()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.contract import qdrant_server
 from tests.frontends.cli.conftest import Run
+from tests.support.silent_server import silent_server
 from tests.waiting import wait_until
 
 from carrel.extensions.stores.qdrant_install import Download
@@ -116,3 +117,15 @@ def test_nothing_is_downloaded_before_a_person_agreed(run: Run, project: Path, m
     monkeypatch.setattr("carrel.composition.stores.install_qdrant", downloaded)
     code, _, said = run("store", "install")
     assert (code, "There is no terminal to ask a person on" in said) == (1, True)
+
+
+def test_a_store_that_says_nothing_holds_up_no_answer(run: Run, project: Path) -> None:
+    """The first answer comes from the index's own vectors, and the store isn't even asked for it."""
+    expected = json.loads(run("search", "who may come in", "--json")[1])["hits"]
+    with silent_server() as (port, accepted):
+        config = project.parent / "config" / "carrel" / "settings.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(f'[store]\nkind = "qdrant"\nurl = "http://127.0.0.1:{port}"\n')
+        code, out, _ = run("search", "who may come in", "--json")
+        assert (code, json.loads(out)["hits"]) == (0, expected)
+        assert not accepted

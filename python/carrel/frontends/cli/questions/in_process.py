@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _WAIT_MS = 600_000
-_STORE_SECONDS = 10.0
-"""How long a store of vectors may take to be opened and told of changes; the index's own vectors answer then."""
 _WRITER_SECONDS = 2.0
 """Seconds that another process that writes the index may take for what was just changed."""
 _MOST_NAMED = 5
@@ -130,7 +128,10 @@ def _telling(output: Output) -> WorkspaceEvents:
 
 
 async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Output) -> int:
-    """Index what changed, unless another process does; return for how many milliseconds a question may wait for the index."""
+    """Index what changed, unless another process does; return for how many milliseconds a question may wait for the index.
+
+    A store of vectors isn't opened for one question: the index's own answer, and `carrel index` publishes what waits.
+    """
     confirm_broad_folder(workspace.root, workspace.settings)
     index = await workspace.open()
     for problem in index.problems:
@@ -146,8 +147,6 @@ async def bring_up_to_date(commands: Commands, workspace: Workspace, output: Out
             raise
         output.warn(str(error))
         await _tell_missing(workspace, index, output)
-    if index.replica and index.replica.place.kind != "usearch":  # a graph is for who asks often: an exact scan answers once
-        await index.replica.catch_up(_STORE_SECONDS)
     return _WAIT_MS
 
 
