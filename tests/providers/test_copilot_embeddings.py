@@ -16,7 +16,7 @@ from tests.support.embedders import copilot, newer, sign_in
 from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.fakes import FakePermissions, fake_outbound
 from carrel.model.outbound import Destination
-from carrel.providers.copilot_embeddings import CopilotEmbedder
+from carrel.providers.copilot_embeddings import SECONDS_BETWEEN, CopilotEmbedder
 from carrel.providers.copilot_token import token_files
 
 pytestmark = pytest.mark.usefixtures("signed_in", "models_closed")
@@ -82,6 +82,29 @@ async def test_copilots_calls_are_200_ms_apart_with_50_texts_at_most(service: Em
     assert model.spec.max_texts == 50
     await asyncio.gather(*(model.embed(["a"], "document") for _ in range(3)))
     assert [0 < pause <= 0.2 for pause in pauses] == [True, True]
+
+
+async def test_copilots_calls_are_200_ms_apart_as_they_are_sent_whatever_came_before() -> None:
+    """The exchange of a session and a refused try don't bring two of them nearer."""
+    happened: list[str] = []
+
+    async def sleep(seconds: float) -> None:
+        happened.append("pace" if 0 < seconds <= SECONDS_BETWEEN else "wait")
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path != "/embeddings":
+            await asyncio.sleep(0.01)  # others come meanwhile
+            return httpx.Response(200, json={"token": SESSION, "expires_at": time.time() + 1_800})
+        happened.append("sent")
+        if happened.count("sent") == 1:
+            return httpx.Response(429, headers={"retry-after": "0"})
+        return httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0, *[0.0] * 1535]}]})
+
+    model = CopilotEmbedder(fake_outbound(), base_url="http://127.0.0.1:9", sleep=sleep, transport=httpx.MockTransport(answer))
+    await asyncio.gather(*(model.embed(["a"], "query") for _ in range(2)))
+    await model.aclose()
+    paced = [step for step in happened if step != "wait"]
+    assert paced == ["sent", "pace", "sent", "pace", "sent"]
 
 
 @pytest.mark.parametrize("maker", [copilot, newer])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,7 +49,7 @@ HEADERS: Mapping[str, str] = {
 
 
 class CopilotEmbedder(ServiceEmbedder):
-    """Asks `/embeddings`, 200 ms after the call before began at the earliest."""
+    """Asks `/embeddings`, 200 ms after the request before was sent at the earliest."""
 
     subscription = True
 
@@ -93,11 +92,8 @@ class CopilotEmbedder(ServiceEmbedder):
             max_tokens=MAX_TOKENS,
             leaves_machine=service.leaves_machine,
         )
-        client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
+        client = ServiceClient(service, outbound, auth, seconds_between=SECONDS_BETWEEN, sleep=sleep, transport=transport)
         super().__init__(outbound, client, auth, spec, known, ExactTokenizer())
-        self._sleep = sleep
-        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
-        self._asked_at = float("-inf")
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -122,7 +118,6 @@ class CopilotEmbedder(ServiceEmbedder):
             if self._choose_size:
                 body["dimensions"] = self.spec.dim
         try:
-            await self._turn()
             answer = await self._client.post("/embeddings", body, load)
         except ProviderError as error:
             error.retryable = False  # whatever could be waited for was: the next run tries these files again
@@ -131,13 +126,6 @@ class CopilotEmbedder(ServiceEmbedder):
         if rows is None:
             raise self._wrong("no embeddings")
         return rows
-
-    async def _turn(self) -> None:
-        """Wait until the last call began long enough ago."""
-        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            if (pause := self._asked_at + SECONDS_BETWEEN - time.monotonic()) > 0:
-                await self._sleep(pause)
-            self._asked_at = time.monotonic()
 
 
 def _newer_rows(answer: Any) -> list[Any] | None:

@@ -12,6 +12,7 @@ import asyncio
 import json
 import logging
 import os
+import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -116,10 +117,14 @@ class ServiceClient:
         outbound: Outbound,
         auth: Auth,
         *,
+        seconds_between: float = 0.0,
         sleep: Sleep = asyncio.sleep,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        """Take how far apart requests are sent, tries among them."""
         self.service = service
+        self._seconds_between, self._sent_at = seconds_between, float("-inf")
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
         self._outbound = outbound
         self._auth = auth
         self._sleep = sleep
@@ -190,11 +195,16 @@ class ServiceClient:
         kind = "application/x-www-form-urlencoded" if isinstance(body, Form) else "application/json"
         tries = 0
         while True:
+            headers = (
+                await self._headers()
+            )  # before its turn: a session may have to be exchanged, and pace counts when it is sent
+            headers |= {"Content-Type": kind} if content is not None else {}
             admission = await admitted(self._outbound.meter, destination, load)
             try:
                 self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
+                await self._keep_pace()
                 note(Sent(destination, self.service.role, load if tries == 0 else NO_LOAD, len(content or b"")))
-                response = await self._send(method, path, content, kind)
+                response = await self._send(method, path, content, headers)
                 if response.is_success:
                     try:
                         admission.taken()
@@ -216,18 +226,28 @@ class ServiceClient:
                 await self._sleep(min(error.retry_after if error.retry_after is not None else PAUSES[tries], LONGEST_PAUSE))
             tries += 1
 
-    async def _send(self, method: str, path: str, content: bytes | None, kind: str) -> httpx.Response:
-        import httpx
-
+    async def _headers(self) -> dict[str, str]:
+        """Return the headers that prove who asks. Raises `ProviderError` where anybody on the way could read them."""
         auth = await self._auth.headers()
         if auth and not self.service.encrypted:
             raise ProviderError(
                 f"The key for {self.service.title} was not sent: {self.service.destination.host} is asked without encryption",
                 'Set a baseUrl with https://, or `key` to "none" where the service needs none.',
             )
-        headers = {**self.service.headers, **auth, "Accept-Encoding": "identity"}
-        if content is not None:
-            headers["Content-Type"] = kind
+        return {**self.service.headers, **auth, "Accept-Encoding": "identity"}
+
+    async def _keep_pace(self) -> None:
+        """Wait until the last request was sent long enough ago."""
+        if not self._seconds_between:
+            return
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            if (pause := self._sent_at + self._seconds_between - time.monotonic()) > 0:
+                await self._sleep(pause)
+            self._sent_at = time.monotonic()
+
+    async def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
+        import httpx
+
         try:
             client = self._client()
             request = client.build_request(method, self.service.base_url.rstrip("/") + path, content=content, headers=headers)
