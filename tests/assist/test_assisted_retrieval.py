@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -343,3 +345,22 @@ def test_what_a_request_leaves_out_is_not_on_the_map() -> None:
     found("who is it?", Assistants(planner, when="always"), filters=Filters(exclude=("runbooks/**",)))
     assert "recovery" not in planner.seen[0]
     assert "postgres" in planner.seen[0]
+
+
+@pytest.mark.parametrize("assistants", [ALONE, Assistants(reranker=FakeReranker())])
+def test_each_retrieval_and_its_failure_is_a_log_line_of_counts_and_times(
+    assistants: Assistants, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "carrel.assist")
+    found("how is the total_price of an Order made", assistants)
+    [told] = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"A retrieval: [1-9]\d* candidates in [\d.]+ ms \((?:\w+ [\d.]+(?:, |\)))+", told)
+    caplog.clear()
+
+    def gone() -> Snapshot:
+        raise ProviderError("the index of total_price is gone")
+
+    with pytest.raises(ProviderError):
+        found("how is the total_price of an Order made", assistants, snapshot=gone)
+    [told] = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"A retrieval failed after [\d.]+ ms: ProviderError", told)

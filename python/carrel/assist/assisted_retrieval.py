@@ -114,15 +114,23 @@ async def retrieve_assisted(
     model of the core, nothing is waited for. Raises what `scope` and `finish` raise, and `Cancelled`.
     """
     work = _Retrieval(question, snapshot, embedder, assistants, run, scope, end, outside)
-    if not assistants.any:
-        [prepared] = await work.prepared(question.query)
+    began = time.perf_counter()
 
-        def search(token: CancelToken) -> T:
-            return finish(_with_problem(work.find([prepared], token), assistants.problem), token)
+    def finished(ranking: Ranking, token: CancelToken) -> T:
+        answer = finish(_with_problem(ranking, assistants.problem), token)
+        stages = ", ".join(f"{name} {spent:.1f}" for name, spent in ranking.stages.items())
+        log.info("A retrieval: %d candidates in %.1f ms (%s)", len(ranking.order.places), _since(began), stages)
+        return answer
 
-        return await run(search)
-    ranking = await work.assisted()
-    return await run(lambda token: finish(_with_problem(ranking, assistants.problem), token))
+    try:
+        if not assistants.any:
+            [prepared] = await work.prepared(question.query)
+            return await run(lambda token: finished(work.find([prepared], token), token))
+        ranking = await work.assisted()
+        return await run(lambda token: finished(ranking, token))
+    except BaseException as error:
+        log.info("A retrieval failed after %.1f ms: %s", _since(began), type(error).__name__)  # its words may quote the question
+        raise
 
 
 def retrieve_assisted_blocking(
