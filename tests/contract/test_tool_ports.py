@@ -16,7 +16,7 @@ from carrel.agent.tools.names import FindDefinition, FindUses
 from carrel.agent.tools.read_lines import ReadLines
 from carrel.agent.tools.scope import Scope
 from carrel.agent.tools.search_code import SearchCode
-from carrel.agent.tools.text_tools import Grep, Head, Sort
+from carrel.agent.tools.text_tools import text_tools
 from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
@@ -100,25 +100,21 @@ class TestFindUses(WorkspaceTool):
         return FindUses(self.index, ExactTokenizer(), Scope())
 
 
+TEXTS = {tool.spec.name: tool for tool in text_tools()}
+
+
 class TestGrep(suites.ToolContract):
     arguments = {"pattern": "b+", "input": "a\nb\n"}  # noqa: RUF012 - never changed
 
     def make(self) -> Tool:
-        return Grep()
-
-
-class TestSort(suites.ToolContract):
-    arguments = {"input": "b\na\n"}  # noqa: RUF012 - never changed
-
-    def make(self) -> Tool:
-        return Sort()
+        return TEXTS["grep"]
 
 
 class TestHead(suites.ToolContract):
     arguments = {"input": "b\na\n", "lines": 1}  # noqa: RUF012 - never changed
 
     def make(self) -> Tool:
-        return Head()
+        return TEXTS["head"]
 
 
 class TestSearchTools(suites.ToolContract):

@@ -15,7 +15,7 @@ from tests.shop import SHOP, environment, write_files
 from carrel.agent.knowledge_form import KnowledgeArguments
 from carrel.agent.search_tool import SearchArguments
 from carrel.agent.tools.read_lines import ReadArguments
-from carrel.agent.tools.text_tools import Head
+from carrel.agent.tools.text_tools import text_tools
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.arguments.argument_types import count, positive
 from carrel.frontends.common.uris import longest_match
@@ -62,7 +62,11 @@ OF_SETTINGS = list(numbers(json_schema()))
 
 @pytest.mark.parametrize(
     ("name", "where", "node"),
-    [*PLACES, *(("settings", *place) for place in OF_SETTINGS), *(("head", *place) for place in numbers(Head.spec.schema))],
+    [
+        *PLACES,
+        *(("settings", *place) for place in OF_SETTINGS),
+        *((tool.spec.name, *place) for tool in text_tools() for place in numbers(tool.spec.schema)),
+    ],
 )
 def test_every_number_has_bounds(name: str, where: Where, node: dict[str, Any]) -> None:
     assert {"minimum", "exclusiveMinimum"} & set(node), (name, where)

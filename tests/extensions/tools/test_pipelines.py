@@ -3,13 +3,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from carrel.agent.tool_arguments import problem_with
 from carrel.agent.tools import text_tools
-from carrel.agent.tools.text_tools import Grep, Head, Sort
 from carrel.extensions.tools.catalogue.clashes import resolve
 from carrel.extensions.tools.pipelines import running
 from carrel.extensions.tools.pipelines.format import MOST_STEPS, decision_hash, parse
@@ -19,7 +21,7 @@ from carrel.extensions.tools.pipelines.validation import Validated, validate
 from carrel.model.catalogue_tool import CatalogueTool, Risk
 from carrel.model.ports import Tool
 
-BUILT_IN: dict[str, Tool] = {tool.spec.name: tool for tool in (Grep(), Sort(), Head())}
+BUILT_IN: dict[str, Tool] = {tool.spec.name: tool for tool in text_tools.text_tools()}
 LIMITS = PipelineLimits()
 LOG = "b ERROR two\na fine\na ERROR one\n"
 
@@ -32,7 +34,7 @@ def described(name: str, properties: Mapping[str, Any], risk: Risk = "moderate",
 TOOLS = [
     *(CatalogueTool(source="carrel", name=name, schema=tool.spec.schema, risk="safe") for name, tool in BUILT_IN.items()),
     described("say", {"text": {"type": "string"}}),
-    described("count", {"n": {"type": "integer"}}),
+    described("number", {"n": {"type": "integer"}}),
     described("stat", {"path": {"type": "string"}}, output_schema={"type": "object", "properties": {}}),
     described("wipe", {"path": {"type": "string"}}, "dangerous"),
     described("fail", {}),
@@ -55,7 +57,7 @@ async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> StepOut
             await asyncio.Event().wait()
         case "flood":
             return StepOutput("x" * 2_000)
-        case "say" | "count" | "stat" | "wipe":
+        case "say" | "number" | "stat" | "wipe":
             return StepOutput(json.dumps(arguments))
     result = await BUILT_IN[tool.name].run(arguments)
     return StepOutput(result.text, None, result.is_error)
@@ -84,6 +86,57 @@ def test_lines_with_errors_sorted_the_first_ten() -> None:
     assert result.risk == "safe"
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "text", "expected"),
+    [
+        ("tail", {"lines": 2}, "a\nb\nc", "b\nc"),
+        ("tail", {"lines": 0}, "a\nb\n", ""),
+        ("uniq", {}, "a\na\r\nb\na", "a\nb\na"),
+        ("cut", {"fields": [3, 1]}, "a  b c\nd\n", "c a\nd\n"),
+        ("cut", {"fields": [2], "delimiter": ","}, "a,b,c\nd,,e", "b\n"),
+        ("wc", {}, "two words\nand more\n", '{"lines": 2, "words": 4, "characters": 19}'),
+        ("count", {}, "a\nb\na\n", "2 a\n1 b\n"),
+        ("json", {}, '{"a": 1}', '{"a": 1}\n'),
+        ("json", {"path": "items.*.name"}, '{"items": [{"name": "x"}, {"name": 2}]}', "x\n2\n"),
+        ("json", {"path": "1.*"}, '[0, {"a": null, "b": [1]}]', "null\n[1]\n"),
+    ],
+)
+def test_tools_of_a_text_are_carrels_own_and_safe(name: str, arguments: Any, text: str, expected: str) -> None:
+    result = ran([{"tool": name, "args": arguments}], text)
+    assert (result.output, result.problem, result.risk) == (expected, "", "safe")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "problem"),
+    [
+        ("{", "", "is not JSON that can be read"),
+        ("[" * 100_000, "", "is not JSON that can be read"),
+        ('{"a": {"b": 1}}', "a.c", "a.c leads to nothing; there is the names b"),
+        ("[1]", "7", "7 leads to nothing; there is 1 items"),
+    ],
+)
+def test_json_that_cannot_be_read_is_told_with_what_there_is(text: str, path: str, problem: str) -> None:
+    assert problem in ran([{"tool": "json", "args": {"path": path}}], text).problem
+
+
+@given(st.text(), st.integers(0, 5))
+def test_head_and_tail_are_parts_of_the_text_and_uniq_leaves_no_equal_neighbours(text: str, lines: int) -> None:
+    tools = {tool.spec.name: tool for tool in text_tools.text_tools()}
+
+    def of(name: str, **arguments: Any) -> str:
+        return asyncio.run(tools[name].run({"input": text, **arguments})).text
+
+    assert text.startswith(of("head", lines=lines))
+    assert text.endswith(of("tail", lines=lines))
+    kept = of("uniq").split("\n")
+    assert all(one.rstrip("\r") != other.rstrip("\r") for one, other in pairwise(kept[:-1]))
+
+
+def test_what_only_looks_like_a_template_is_literal() -> None:
+    text = "${{ inputs.name }} {{ name }} {{ .Values.input }}"
+    assert json.loads(ran([{"tool": "say", "args": {"text": text}}]).output) == {"text": text}
+
+
 def test_an_input_may_hold_text_around_references() -> None:
     steps = [{"tool": "head"}, {"tool": "sort", "input": "z {{step_0.output}}\nafter {{input_data}}"}]
     assert ran(steps, "one").output == "after one\nz one"
@@ -97,11 +150,18 @@ def test_an_input_may_hold_text_around_references() -> None:
         ({"tool": "run_shell"}, "tool run_shell not allowed"),
         ({"tool": "say"}, "text: is missing"),
         ({"tool": "say", "args": {"text": "x", "more": 1}}, "Additional properties"),
-        ({"tool": "count", "args": {"n": "x"}}, "n: must be of type integer"),
-        ({"tool": "count", "args": {"n": "{{step_0.output}} of them"}}, "text around a reference"),
-        ({"tool": "count", "args": {"n": "{{step_1.output}}"}}, "gives an object"),
+        ({"tool": "number", "args": {"n": "x"}}, "n: must be of type integer"),
+        ({"tool": "number", "args": {"n": "{{step_0.output}} of them"}}, "text around a reference"),
+        ({"tool": "number", "args": {"n": "{{step_1.output}}"}}, "gives an object"),
         ({"tool": "say", "args": {"text": "{{step_2.output}}"}}, "its own output"),
         ({"tool": "say", "args": {"text": ["{{step_7.output}}"]}}, "comes later"),
+        (
+            {"tool": "say", "args": {"text": "a {{step_x.output}}"}},
+            "{{step_x.output}} refers to nothing; there is {{input_data}}, {{step_0.output}}, {{step_1.output}}",
+        ),
+        ({"tool": "say", "args": {"text": ["{{ step_0.out }}"]}}, "{{ step_0.out }} refers to nothing"),
+        ({"tool": "head", "input": "{{Input}}"}, "{{Input}} refers to nothing"),
+        ({"tool": "head", "input": "{{grep.output}}"}, "{{grep.output}} refers to nothing"),
         ({"tool": "say", "args": {"text": "x"}, "input": "y"}, "takes no input"),
         ({"tool": "head", "args": {"input": "x"}, "input": "y"}, "given twice"),
         ({"tool": "head", "args": {"lines": -1}}, "must be at least 0"),
@@ -248,10 +308,10 @@ async def test_a_cancel_ends_it_at_once() -> None:
 
 
 def test_outputs_become_what_a_schema_asks_for_and_are_checked_then() -> None:
-    assert ran([{"tool": "head"}, {"tool": "count", "args": {"n": "{{step_0.output}}"}}], "7\n").output == '{"n": 7}'
+    assert ran([{"tool": "head"}, {"tool": "number", "args": {"n": "{{step_0.output}}"}}], "7\n").output == '{"n": 7}'
     assert (
         "step 1 failed: n: must be of type integer"
-        in ran([{"tool": "head"}, {"tool": "count", "args": {"n": "{{step_0.output}}"}}], "seven").problem
+        in ran([{"tool": "head"}, {"tool": "number", "args": {"n": "{{step_0.output}}"}}], "seven").problem
     )
 
 

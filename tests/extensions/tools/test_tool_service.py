@@ -159,6 +159,23 @@ async def test_a_model_finds_tools_and_runs_them(make: Make) -> None:
     assert (await execute.run({"pipeline": greet})).is_error  # both arguments are required
 
 
+async def test_a_search_for_tools_is_recorded_with_its_tags_and_the_words_that_matched(
+    make: Make, log: FakeAuditLog, tmp_path: Path
+) -> None:
+    ours = tmp_path / "ours.toml"
+    ours.write_text('[[tools]]\nname = "rotate"\ndescription = "Rotate the logs of a host."\ntags = ["ops", "logs"]\n', "utf-8")
+    service = make(files={"ours": str(ours)})
+    await service.catalogue.refresh(service.settings)
+    await service.search(ToolQuery("please rotate wombat logs", tags=("ops",)), usable_only=False)
+    [event] = log.events
+    assert (event.kind, event.details["tags"]) == ("tools", ["ops"])
+    [chosen] = event.details["tools"]
+    assert (chosen["tool"], chosen["tags"]) == ("ours.rotate", ["ops", "logs"])
+    assert chosen["score"] > 0
+    assert {"rotate", "logs"} <= set(chosen["words"]), chosen
+    assert "wombat" not in str(event.details), "the request itself is a hash"
+
+
 async def test_another_program_behind_the_name_is_approved_anew(make: Make, told: Path) -> None:
     await approved(make)
     other = {"t": {"command": sys.executable, "args": ["-P", str(SERVER), str(told)]}}

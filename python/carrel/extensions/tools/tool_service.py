@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from carrel.agent.tools.text_tools import Grep, Head, Sort
+from carrel.agent.tools.text_tools import text_tools
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
 from carrel.extensions.tools.pipelines.format import Pipeline, Problem, decision_hash, parse
@@ -92,7 +92,7 @@ class ToolService:
     _kept: _Kept | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._built_in = {tool.spec.name: tool for tool in (Grep(), Sort(), Head(), *self.own_tools)}
+        self._built_in = {tool.spec.name: tool for tool in (*text_tools(), *self.own_tools)}
         self._described = tuple(
             CatalogueTool(source=BUILT_IN, name=name, description=tool.spec.description, risk="safe", schema=tool.spec.schema)
             for name, tool in self._built_in.items()
@@ -115,8 +115,12 @@ class ToolService:
         # The first search after a change of tools indexes them: no work for the event loop.
         found = await asyncio.to_thread(self.catalogue.search, query, tools, vector)
         if self.audit is not None:
-            chosen = [{"tool": item.tool.qualified, "score": item.score, "words": len(item.why)} for item in found]
-            self.audit.event("tools", {"question": self.audit.hashed(query.text), "tools": chosen})
+            chosen = [
+                {"tool": item.tool.qualified, "score": item.score, "words": list(item.why), "tags": list(item.tool.tags)}
+                for item in found
+            ]
+            asked = {"question": self.audit.hashed(query.text), "tags": list(query.tags), "risk": query.risk or ""}
+            self.audit.event("tools", {**asked, "tools": chosen})
         return [(item, stated[item.tool.qualified]) for item in found]
 
     async def approve(self, items: Sequence[StatedTool]) -> bool:

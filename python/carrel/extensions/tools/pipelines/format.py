@@ -21,6 +21,10 @@ LONGEST_PIPELINE = 100_000
 LONGEST_INPUT = 1_000_000
 _DEEPEST = 30
 _REFERENCE = re.compile(r"\{\{\s*(?:step_([0-9]{1,4})\.output|(input_data))\s*\}\}")
+_MEANT = re.compile(
+    r"(?<!\$)\{\{\s*(?:(?:steps?|input|output)\b[^{}]{0,80}|(?:steps?|input)_[^{}]{0,80}|[^{}\s]{1,80}\.output)\s*\}\}",
+    re.IGNORECASE,
+)
 INPUT = -1
 """Stands for `{{input_data}}` where a reference is a step's number."""
 
@@ -142,15 +146,23 @@ def _depth(value: object) -> int:
 
 def references(value: object) -> Iterator[int]:
     """Give the number of each step that a value refers to, and `INPUT` for the pipeline's input."""
+    for match in (match for text in _texts(value) for match in _REFERENCE.finditer(text)):
+        yield INPUT if match[2] else int(match[1])
+
+
+def mistaken_references(value: object) -> Iterator[str]:
+    """Give what looks like a reference and is none, such as `{{step_x.output}}`."""
+    for match in (match for text in _texts(value) for match in _MEANT.finditer(text)):
+        if not _REFERENCE.fullmatch(match[0]):
+            yield match[0]
+
+
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
-        for match in _REFERENCE.finditer(value):
-            yield INPUT if match[2] else int(match[1])
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from references(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from references(item)
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
 
 
 def only_reference(value: object) -> int | None:

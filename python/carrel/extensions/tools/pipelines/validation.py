@@ -8,7 +8,16 @@ from typing import Any
 
 from carrel.agent.tool_arguments import errors_of
 from carrel.extensions.tools.catalogue.runs_anything import is_named_so, runs_anything
-from carrel.extensions.tools.pipelines.format import INPUT, LONGEST_INPUT, Pipeline, Problem, Step, only_reference, references
+from carrel.extensions.tools.pipelines.format import (
+    INPUT,
+    LONGEST_INPUT,
+    Pipeline,
+    Problem,
+    Step,
+    mistaken_references,
+    only_reference,
+    references,
+)
 from carrel.extensions.tools.pipelines.plain_schema import plain_schema
 from carrel.model.catalogue_tool import CatalogueTool, Risk, higher
 
@@ -57,6 +66,9 @@ def takes_input(tool: CatalogueTool) -> bool:
 
 
 def _reference_problems(number: int, step: Step) -> Iterable[str]:
+    known = ["{{input_data}}", *(f"{{{{step_{earlier}.output}}}}" for earlier in range(number))]
+    for mistaken in dict.fromkeys(mistaken_references([step.args, step.input])):
+        yield f"{mistaken} refers to nothing; there is {', '.join(known)}"
     for found in dict.fromkeys(references([step.args, step.input])):
         if found == number:
             yield f"{{{{step_{found}.output}}}} is its own output"
