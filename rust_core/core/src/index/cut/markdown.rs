@@ -15,7 +15,32 @@ pub(super) struct Heading {
 
 /// Return the sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
-    sections(text, &headings(text), options)
+    let front_matter = front_matter(text);
+    let mut headings = headings(text, front_matter);
+    if let Some(first) = headings.first_mut()
+        && front_matter > 0
+        && text[front_matter..first.start].trim().is_empty()
+    {
+        first.start = 0; // by itself front matter answers nothing
+    }
+    sections(text, &headings, options)
+}
+
+/// Return where the text begins that follows front matter; 0 where there is none.
+fn front_matter(text: &str) -> usize {
+    let mut end = 0;
+    let mut fence = "";
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let body = line.trim_end();
+        end += line.len();
+        match number {
+            0 if matches!(body, "---" | "+++") => fence = body,
+            0 => return 0,
+            _ if body == fence || (fence == "---" && body == "...") => return end,
+            _ => {}
+        }
+    }
+    0
 }
 
 /// Return the sections between `headings`, each named by its path of titles.
@@ -47,21 +72,16 @@ fn push_section(text: &str, start: usize, end: usize, path: &[(usize, &str)], op
     }
 }
 
-/// Return the headings outside fenced code and front matter.
-fn headings(text: &str) -> Vec<Heading> {
+/// Return the headings outside fenced code, from a place on.
+fn headings(text: &str, from: usize) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut fence: Option<(char, usize)> = None;
-    let mut front_matter = text.starts_with("---\n") || text.starts_with("---\r");
     let mut previous: Option<(usize, &str)> = None;
-    let mut at = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
         let start = at;
         at += line.len();
         let body = line.trim_end();
-        if front_matter {
-            front_matter = number == 0 || !matches!(body, "---" | "...");
-            continue;
-        }
         let indent = body.len() - body.trim_start_matches(' ').len();
         let content = &body[indent..];
         if let Some((mark, length)) = fence {

@@ -56,6 +56,17 @@ fn definitions_within_others_leave_no_text_between_them() {
 }
 
 #[test]
+fn front_matter_is_no_chunk_but_a_part_of_the_section_that_follows() {
+    let text = "---\nversion: 2\nowner: platform\n---\n\n# Restart Phoenix\n\nTake the load balancer off first.\n\n## After\n\nPut it on.\n";
+    for text in [text.to_owned(), text.replace("---", "+++"), text.replace('\n', "\r\n")] {
+        let file = chunks_of(Language::MARKDOWN, &text, &SMALL);
+        assert_eq!(outline(&file), "Section Restart Phoenix 1-8\nSection Restart Phoenix > After 10-12\n");
+    }
+    let rule = chunks_of(Language::MARKDOWN, "---\n\n# A title\n\ntext\n", &SMALL);
+    assert_eq!(outline(&rule), "Section _ 1-1\nSection A title 3-5\n", "a rule that nothing closes");
+}
+
+#[test]
 fn a_short_class_is_one_chunk_that_defines_its_members() {
     let text =
         "class Session:\n    '''Keeps a user's login between two requests.'''\n\n    def renew(self):\n        return self\n";
