@@ -230,7 +230,9 @@ class Packing:
     def select(self, ranking: Ranking, token: CancelToken) -> Selected:
         """Read the best candidates."""
         from carrel.search.retriever import read
+        from carrel.sources.documents.passages import fresh
 
+        ranking = fresh(ranking)
         found = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
         wants = self._request.wants
@@ -257,6 +259,7 @@ class Packing:
 
         request, query = self._request, self.question.query
         selected = self.select(ranking, token)
+        ranking = selected.ranking
         watch = Stopwatch()
         own, attached = selected.hits, selected.attached
         hits = own if self.others is None else self.others.beside(own, query)

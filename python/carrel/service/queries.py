@@ -109,7 +109,6 @@ async def search_index(
 ) -> Retrieval:
     """Do `search` in the index of the workspace alone."""
     from carrel.assist.assisted_retrieval import Question, retrieve_assisted
-    from carrel.search.name_relations import related_first
     from carrel.search.retriever import read
     from carrel.sources.documents.passages import looked_at
 
@@ -119,7 +118,7 @@ async def search_index(
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
         if not documents:
-            return _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
+            return _found(index, ranking, query, token)
         found = _with_notice(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
         return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
 
@@ -177,18 +176,26 @@ def search_blocking(
 ) -> Retrieval:
     """Do `search` from a thread, on an index that the caller keeps current."""
     from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-    from carrel.search.name_relations import related_first
-    from carrel.search.retriever import read
 
     return retrieve_assisted_blocking(
         Question(query, history),
         index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token)),
+        lambda ranking, token: _found(index, ranking, query, token),
         token,
         outside=index.replica,
     )
+
+
+def _found(index: OpenIndex, ranking: Ranking, query: Query, token: CancelToken) -> Retrieval:
+    """Read the best hits, related definitions first."""
+    from carrel.search.name_relations import related_first
+    from carrel.search.retriever import read
+    from carrel.sources.documents.passages import fresh
+
+    ranking = fresh(ranking)
+    return _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
 
 
 def _with_notice(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:

@@ -7,10 +7,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import cache
 
+from carrel.model.lines import rows_of
 from carrel.model.local_index import SnapshotView
-from carrel.model.types import Hit, Origin, Query
+from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.merge import merge_by_score
+from carrel.search.retriever import Ranking
 from carrel.sources.documents.freshness import (
     HEAD_CHARACTERS,
     LEAST_OF_A_SCORE,
@@ -95,8 +98,30 @@ def passages(
     return sorted(given, key=lambda hit: -hit.score)
 
 
+def fresh(ranking: Ranking, *, now: Callable[[], float] = time.time) -> Ranking:
+    """Leave out documents that say of themselves that they are older than the query wants (spec D13).
+
+    The index compares the time stamps of files, which a clone makes anew.
+    """
+    days = ranking.query.filters.max_age_days
+    if days is None:
+        return ranking
+    oldest, view = now() - days * SECONDS_A_DAY, ranking.view
+
+    @cache
+    def is_fresh(path: str) -> bool:
+        chunks = view.file_chunks(path)
+        if not chunks or chunks[0].source != "docs":
+            return True
+        said = facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path).updated_at
+        return said is None or said >= oldest
+
+    places = tuple(place for place in ranking.order.places if is_fresh(place.candidate.path))
+    return replace(ranking, order=replace(ranking.order, places=places))
+
+
 def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
-    chunk = hit.chunk
+    chunk = _without_front_matter(hit.chunk)
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
@@ -111,6 +136,19 @@ def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown,
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )
     return replace(hit, chunk=told, score=round(hit.score * kept, 4))
+
+
+def _without_front_matter(chunk: Chunk) -> Chunk:
+    """Return the passage that follows front matter, which says of the document what is told of it anyway."""
+    rows = rows_of(chunk.text) if chunk.span.start_line == 1 else []
+    fence = rows[0].rstrip() if rows else ""
+    ends = (number for number, row in enumerate(rows[1:], 2) if row.rstrip() in (fence, "..."))
+    begin = next(ends, 0) if fence in ("---", "+++") else 0
+    while begin and begin < len(rows) and not rows[begin].strip():
+        begin += 1
+    if not 0 < begin < len(rows):
+        return chunk
+    return replace(chunk, text="".join(rows[begin:]), span=replace(chunk.span, start_line=1 + begin))
 
 
 def merged(own: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, asked: Collection[str]) -> list[Hit]:

@@ -140,6 +140,7 @@ def _asking(commands: _Commands) -> None:
     search.add_argument(
         "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
     )
+    search.add_argument("--last-change", action="store_true", help="say which commit changed each of the first 10 hits last")
     _history(search)
     _filters(search)
     add_json(search)
@@ -313,3 +314,4 @@ def _filters(command: ArgumentParser) -> None:
     group.add_argument("--language", action="append", default=[], metavar="NAME", help="only this language (repeatable)")
     group.add_argument("--symbol", metavar="NAME", help="only what is or defines this symbol (Class.method, or a name alone)")
     group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="only code, or only documents")
+    group.add_argument("--max-age-days", type=positive, metavar="N", help="only what was updated in the last N days")

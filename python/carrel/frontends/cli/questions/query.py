@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 _SHOWN_LINES = 12
-_OPTIONS = {"filters.pathGlob": "--glob", "filters.languages": "--language", "filters.sources": "--source"}
+_OPTIONS = {
+    "filters.pathGlob": "--glob",
+    "filters.languages": "--language",
+    "filters.sources": "--source",
+    "filters.maxAgeDays": "--max-age-days",
+}
 """What a person typed for a field of a request."""
 
 
@@ -60,7 +65,8 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
     match arguments.command:
         case "search":
             extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
-            return await commands.search({**params, **extra, "history": arguments.history, "waitMs": wait})
+            extra |= {"lastChange": arguments.last_change, "history": arguments.history}
+            return await commands.search({**params, **extra, "waitMs": wait})
         case "files":
             return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
         case "compare":
@@ -94,6 +100,7 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
         "languages": arguments.language or None,
         "symbol": arguments.symbol,
         "sources": arguments.source or None,
+        "maxAgeDays": arguments.max_age_days,
     }
     return {name: value for name, value in given.items() if value is not None}
 
@@ -116,6 +123,8 @@ def _show_hits(result: Any, output: Output) -> None:
             output.text(f"    {line}")
         if len(lines) > _SHOWN_LINES:
             output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+        if change := hit.last_change:  # UNSET is false
+            output.text(f"    changed last: {change.sha[:10]} {change.at[:10]} {change.author}: {change.subject}")
     _tell_rewritten(result, output)
     if result.hits and (unsure := doubt(result.confidence)):
         output.note(unsure)
