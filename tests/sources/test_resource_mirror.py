@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from carrel.model.errors import ProviderError
 from carrel.model.native import CancelToken
 from carrel.sources.documents.resource_mirror import MINUTES, RETRY_MINUTES, ResourceMirror, ResourceText
@@ -90,4 +92,21 @@ def test_no_uri_leaves_the_folder_and_a_flood_is_cut_off(tmp_path: Path) -> None
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"texts", "state.json"}
     assert sum(path.stat().st_size for path in mirror.texts.glob("*")) < 21_000_000
     assert any("hold more than" in reason for reason in mirror.failed.values())
-    assert all(path.suffix == ".md" and len(path.name) < 90 for path in mirror.texts.iterdir())
+    assert all(path.suffix == ".md" and len(path.name) < 140 for path in mirror.texts.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("note://runbooks/restart phoenix.txt", "runbooks/restart phoenix.txt"),
+        ("file:///srv/Übergabe=2.md", "/srv/Übergabe=2.md"),
+        ("memo:one", "memo:one"),
+        ("a://.hidden", ".hidden"),
+        ("a://100%25.md", "100%25.md"),
+    ],
+)
+def test_a_resource_keeps_its_name(tmp_path: Path, uri: str, name: str) -> None:
+    mirror = Server(ResourceText(uri, "One", "alpha"), ResourceText(f"{uri}2", "Two", "beta")).mirror(tmp_path)
+    update(mirror)
+    assert {mirror.original(path.name) for path in mirror.texts.iterdir()} == {name, f"{name}2"}
+    assert not any(path.name.startswith(".") for path in mirror.texts.iterdir())

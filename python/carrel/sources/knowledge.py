@@ -131,7 +131,7 @@ class KnowledgeBase:
         shown = Shown(
             served.id,
             lambda path: f"@{served.id}/{original(path)}",
-            lambda path: served.uri_of(original(path)),
+            lambda path: served.uri_of(path if served.settings.kind == "mcp" else original(path)),
             served.settings.outdated_after_days,
         )
         return Part(index, shown, FactsCache(), mirror, gate)

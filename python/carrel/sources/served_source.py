@@ -163,10 +163,16 @@ class ServedSource:
         prefix = f"@{self.id}/"
         if not path.startswith(prefix) or ".." in path.split("/"):
             return None
-        return self.uri_of(path.removeprefix(prefix))
+        original = path.removeprefix(prefix)
+        if self.settings.kind == "mcp":
+            from carrel.sources.documents.resource_mirror import resource_name
+
+            texts = self.folder.glob("*.md")
+            return next((text for text in texts if resource_name(text.name) == original), self.folder).as_uri()
+        return self.uri_of(original)
 
     def uri_of(self, original: str) -> str:
-        """Return the URI of an original: of a commit that of its repository."""
+        """Return the URI of an original: of a commit that of its repository, of a resource that of its text."""
         return self.folder.as_uri() if self.settings.kind == "git" else (self.folder / original).as_uri()
 
     def refused(self, path: str) -> bool:

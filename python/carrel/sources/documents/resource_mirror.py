@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 from carrel.model.errors import CarrelError
 from carrel.model.native import CancelToken
@@ -32,7 +32,9 @@ MINUTES = 10.0
 RETRY_MINUTES = 1.0
 LONGEST_TEXT = 1_000_000
 MOST_CHARACTERS = 20_000_000
-_FORMAT = 1
+_FORMAT = 2
+_LONGEST_NAME = 120
+_DIGEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ class ResourceMirror:
         text_folder.make(self.texts)
 
     def original(self, path: str) -> str:
-        """Return the path that stands for a text."""
-        return path
+        """Return the name of the resource that a text stands for."""
+        return resource_name(path)
 
     def refused(self, path: str) -> bool:  # noqa: ARG002 - the server itself decides what it offers
         """Tell whether a text may not be given any more."""
@@ -159,10 +161,18 @@ class ResourceMirror:
 
 
 def _file_name(uri: str) -> str:
-    """Return a name that can be read and is the resource's own; whatever the URI holds, it is one part of a path."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", uri.partition("://")[2] or uri).strip("-.")[-60:]
-    digest = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{readable.removesuffix('.md') or 'resource'}-{digest}.md"
+    """Return the name of a resource's text, one part of a path whatever the URI holds; `resource_name` reads it back."""
+    escaped = quote(uri.partition("://")[2] or uri, safe="/ ", errors="replace").replace("/", "=")
+    if len(escaped) > _LONGEST_NAME:
+        cut = escaped[-_LONGEST_NAME:]
+        escaped = cut.partition("=")[2] or cut.partition("%")[0] or "resource"
+    digest = hashlib.sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{'%2E' if escaped.startswith('.') else ''}{escaped.removeprefix('.')}-{digest}.md"
+
+
+def resource_name(file_name: str) -> str:
+    """Return the name of a resource as its server gives it, but for the scheme: `runbooks/restart.txt`."""
+    return unquote(file_name.removesuffix(".md")[: -_DIGEST - 1].replace("=", "/"))
 
 
 def _page(resource: ResourceText, text: str) -> str:
