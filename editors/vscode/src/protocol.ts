@@ -125,6 +125,10 @@ export interface ChatCitation {
   readonly ok: boolean;
   /** Why it doesn't hold. */
   readonly reason?: string;
+  /** Of a document, where it names one. */
+  readonly version?: string;
+  /** Of a document: ISO 8601, UTC. */
+  readonly updatedAt?: string;
 }
 
 /** One message of a conversation with a person. */

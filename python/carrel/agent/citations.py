@@ -71,13 +71,15 @@ _LEAST_PART = 3
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place that an answer cites. `reason` says why it doesn't hold."""
+    """A place that an answer cites. `reason` says why it doesn't hold; a document has a version and was updated at a time."""
 
     path: str
     start_line: int
     end_line: int
     ok: bool
     reason: str = ""
+    version: str = ""
+    updated_at: int = 0  # Unix seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,9 @@ def _checked(found: _Found, text: str, files: _Files, spans: _Spans) -> Citation
     quotes = _quotes(found, text, spans)
     verdicts = [(path, _problem(files.by_path[path], found, quotes)) for path in candidates]
     path, reason = next((verdict for verdict in verdicts if not verdict[1]), verdicts[0])
-    return Citation(path, found.first, found.last, ok=not reason, reason=reason)
+    documents = (item.hit.chunk for item in files.by_path[path].headed if item.hit.chunk.origin)
+    version, updated_at = next(((one.origin.version, one.updated_at) for one in documents if one.origin), ("", 0))
+    return Citation(path, found.first, found.last, ok=not reason, reason=reason, version=version, updated_at=updated_at)
 
 
 def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:

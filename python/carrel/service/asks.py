@@ -16,8 +16,10 @@ from carrel.service.workspace_tools import WorkspaceIndex, catalogue_tools, toke
 if TYPE_CHECKING:
     from carrel.agent.agent_steps import Event
     from carrel.agent.ask import Answered
+    from carrel.agent.citations import CheckedText, Citation
     from carrel.agent.tools.read_lines import ReadLines
     from carrel.model.conversation import Message
+    from carrel.model.local_index import SnapshotView
     from carrel.model.ports import ChatModel
     from carrel.model.types import ContextItem, Query
     from carrel.pack.compare import Comparison, Strategy
@@ -78,6 +80,7 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     told = audit.told(tell, workspace.root_key) if audit else tell
     async with servers:
         answered = await asking.ask(window, model, offered, given, text, told)
+    answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)
     return Asked(answered, answer, tokenizer.name)
@@ -115,6 +118,24 @@ async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
     from carrel.agent.tools.scope import Scope
 
     return await _read_cited([text], ReadLines(WorkspaceIndex(workspace), await tokenizer_of(workspace, None), Scope()))
+
+
+async def dated(workspace: Workspace, checked: CheckedText) -> CheckedText:
+    """Return citations with version and day of the workspace's documents, as these say it of themselves (spec D13)."""
+    from carrel.sources.documents.freshness import HEAD_CHARACTERS, facts_of
+
+    def of(citation: Citation, view: SnapshotView) -> Citation:
+        chunks = view.file_chunks(citation.path) if citation.ok and not citation.updated_at else []
+        if not chunks or chunks[0].source != "docs":
+            return citation
+        facts = facts_of((view.text(citation.path) or "")[:HEAD_CHARACTERS], citation.path)
+        return replace(citation, version=facts.version, updated_at=int(facts.updated_at or chunks[0].updated_at))
+
+    if not checked.citations or (index := workspace.index) is None:
+        return checked
+    view = index.store.snapshot()
+    citations = await workspace.run_interactive(lambda _: tuple(of(citation, view) for citation in checked.citations))
+    return replace(checked, citations=citations)
 
 
 async def _read_cited(answers: Sequence[str], reader: ReadLines) -> list[ContextItem]:

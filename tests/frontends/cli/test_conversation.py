@@ -108,6 +108,17 @@ def test_what_does_not_hold_is_said_and_marked(play: Play) -> None:
     assert "  src/gone.py:3-3  NOT VERIFIED: the file was not given" in done.stderr
 
 
+def test_a_cited_document_is_named_with_its_version_and_day(play: Play, project: Path) -> None:
+    (project / "phoenix.md").write_text(
+        "---\nversion: 2.1\nupdated_at: 2026-05-04\n---\n\n# Restart Phoenix\n\nTake it off the load balancer, then restart it.\n"
+    )
+    done = play("ask", "how is Phoenix restarted?", script=["Off the load balancer first (phoenix.md:6-8)."])
+    assert "phoenix.md:6-8  given, version 2.1, updated 2026-05-04" in done.stderr
+    done = play("ask", "how is Phoenix restarted?", "--json", script=["Off the load balancer first (phoenix.md:6-8)."])
+    [cited] = one_json(done.stdout)["citations"]
+    assert (cited["ok"], cited["version"], cited["updatedAt"]) == (True, "2.1", "2026-05-04T00:00:00Z")
+
+
 def test_a_vague_question_is_said_in_the_words_of_the_code_first(play: Play, asked: Path) -> None:
     vague = "who is let through the gate?"
     done = play("ask", vague, script=["verify_password compares the hash", ANSWER])

@@ -110,7 +110,9 @@ class _Listener:
 def _show_ends(result: Any, output: Output) -> None:
     for one in result.citations:
         place = f"{one.path}:{one.start_line}-{one.end_line}"
-        output.note(f"  {place}  given" if one.ok else f"  {place}  NOT VERIFIED: {one.reason}")
+        of_document = f", version {one.version}" if _has(one.version) else ""
+        of_document += f", updated {one.updated_at[:10]}" if _has(one.updated_at) else ""
+        output.note(f"  {place}  given{of_document}" if one.ok else f"  {place}  NOT VERIFIED: {one.reason}")
     if result.cut:
         output.note("The answer was cut off: it reached the model's limit.")
     if _has(result.limit):

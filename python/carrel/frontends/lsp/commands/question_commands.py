@@ -248,7 +248,7 @@ class Commands:
     async def citations(self, raw: Any) -> CitationsResult:
         """Answer `carrel/citations`."""
         from carrel.agent.citations import check  # noqa: PLC0415 - the server starts without it
-        from carrel.service.asks import readable  # noqa: PLC0415 - likewise
+        from carrel.service.asks import dated, readable  # noqa: PLC0415 - likewise
 
         params = decode(CitationsParams, raw)
         kept = self._kept(params.pack_id)
@@ -258,6 +258,8 @@ class Commands:
         # Of several folders a path that wasn't given says of none whose it is.
         more = await readable(searched, params.text) if params.also_readable and not isinstance(searched, FolderGroup) else ()
         checked = await asyncio.to_thread(check, params.text, [*kept.answer.pack.items, *more])
+        if not isinstance(searched, FolderGroup):
+            checked = await dated(searched, checked)
         return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, searched)))
 
     # --- parts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from carrel.frontends.common.wire import iso_time
 from carrel.frontends.lsp.convert.convert_questions import UriOf
 from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.compare_messages import WayAnswer, WayResult
@@ -100,6 +101,8 @@ def from_citations(citations: Iterable[Citation], uri_of: UriOf) -> tuple[wire.C
             end_line=one.end_line,
             ok=one.ok,
             reason=one.reason or UNSET,
+            version=one.version or UNSET,
+            updated_at=iso_time(one.updated_at) if one.updated_at else UNSET,
         )
         for one in citations
     )

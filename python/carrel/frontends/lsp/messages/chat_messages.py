@@ -87,6 +87,8 @@ class ChatCitation(Place, kw_only=True, frozen=True):
 
     ok: Annotated[bool, Meta(description="The model was given these lines, and what the answer quotes beside them stands there.")]
     reason: Annotated[str | UnsetType, Meta(description="Why it doesn't hold.")] = UNSET
+    version: Annotated[str | UnsetType, Meta(description="Of a document, where it names one.")] = UNSET
+    updated_at: Annotated[str | UnsetType, Meta(description="Of a document: ISO 8601, UTC.")] = UNSET
 
 
 class CitationsParams(FolderParams, kw_only=True, frozen=True):
