@@ -71,6 +71,7 @@ async def test_in_an_editor(project: Path, env: dict[str, str], calls: Path, tmp
         assert first["hits"][0]["path"] == "@runbooks/phoenix.md", "the runbook comes first, also by default"
         model = PlayedModel(
             client,
+            call("execute_pipeline", **PIPELINE),
             call("search_knowledge_base", query=QUESTION),
             call("search_tools", **FIND),
             call("execute_pipeline", **PIPELINE),
@@ -78,17 +79,21 @@ async def test_in_an_editor(project: Path, env: dict[str, str], calls: Path, tmp
         )
         answer = await client.request("carrel/chat", {"messages": [{"role": "user", "content": QUESTION}], "modelToken": "m"})
         said = [message["text"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+        assert said.pop(0).startswith("Not run: call search_knowledge_base first"), "a search comes before every action"
         assert "Take the host off the load balancer" in said[0]
         assert '"ops.restart_server"' in said[1]
         assert said[2].endswith(f"{HOST} is on the load balancer")
         assert called(calls) == DONE, "in the order of the runbook"
         assert [question["what"] for question in asked] == ["tools", "pipeline"], "one dangerous pipeline, asked about once"
         assert "ops.restart_server (dangerous)" in asked[1]["details"]["step 1"]
-        assert (answer["text"], [cited["ok"] for cited in answer["citations"]]) == (ANSWER, [True])
+        [cited] = answer["citations"]
+        assert (answer["text"], cited["ok"], cited["version"]) == (ANSWER, True, "3")
+        assert cited["updatedAt"].startswith("2026-05-04")
         log = (await client.request("carrel/audit", {"limit": 100}))["entries"]
         told = [(entry["kind"], entry["details"].get("tool")) for entry in reversed(log)]
-        assert told[-8:] == [
+        assert told[-9:] == [
             ("context", None),
+            ("tool", "execute_pipeline"),
             ("search", None),
             ("tool", "search_knowledge_base"),
             ("tools", None),

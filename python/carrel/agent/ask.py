@@ -12,6 +12,7 @@ from carrel.agent import citations
 from carrel.agent.agent import Agent, specs_of
 from carrel.agent.agent_steps import Event, LimitName, Limits, Usage, Wording
 from carrel.agent.citations import CheckedText
+from carrel.agent.tools.catalogue_tools import ACTING, ExecutePipeline
 from carrel.agent.window import Window
 from carrel.model.conversation import Finish, Message
 from carrel.model.errors import InvalidInput
@@ -86,7 +87,8 @@ def opened(messages: Sequence[Message], context: str, tools: Sequence[Tool], tok
     if len(question) > 16 * limit or tokenizer.count(question) > limit // 3:
         raise InvalidInput("messages", f"end with a question that is too long for the model: {limit // 3:,} tokens at most")
     text = f"{context}\n\n{question}" if context else question
-    opening = [Message("system", _INSTRUCTIONS), Message("user", text)]
+    acts = any(tool.spec.name == ExecutePipeline.spec.name for tool in tools)
+    opening = [Message("system", f"{_INSTRUCTIONS} {ACTING}" if acts else _INSTRUCTIONS), Message("user", text)]
     return Window(opening, specs_of(tools), limit, tokenizer, history=messages[:-1])
 
 

@@ -53,6 +53,8 @@ class Asked:
 async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
     """Answer a question. Makes the first index. Raises `CarrelError`: without a model there is no answer."""
     from carrel.agent import ask as asking
+    from carrel.agent import knowledge_form
+    from carrel.agent.agent_steps import ToolFinished
     from carrel.agent.tools.read_lines import ReadLines
     from carrel.agent.tools.scope import Scope
 
@@ -61,9 +63,11 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     scope = Scope(request.context.filters.exclude, request.context.left_out)
     offered = tools(workspace, tokenizer, scope)
     servers: AbstractAsyncContextManager[None] = nullcontext()
+    finished = set[str]()  # names of tools
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
-        offered, servers = [*offered, *catalogue_tools(service)], service.servers_kept()
+        offered += catalogue_tools(service, lambda: knowledge_form.NAME in finished)
+        servers = service.servers_kept()
     reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)
@@ -78,8 +82,14 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
     audit = workspace.audit
     told = audit.told(tell, workspace.root_key) if audit else tell
+
+    def notify(event: Event) -> None:
+        if isinstance(event, ToolFinished) and not event.result.is_error:
+            finished.add(event.name)
+        told(event)
+
     async with servers:
-        answered = await asking.ask(window, model, offered, given, text, told)
+        answered = await asking.ask(window, model, offered, given, text, notify)
     answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)

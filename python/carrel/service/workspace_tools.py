@@ -93,11 +93,17 @@ async def tool_service(workspace: Workspace, *, confirm: Confirm | None) -> Tool
     return workspace.composition.tools(workspace.settings, tools(workspace, tokenizer, Scope()), confirm=confirm)
 
 
-def catalogue_tools(service: ToolService) -> list[Tool]:
-    """Return `search_tools` and `execute_pipeline`."""
-    from carrel.agent.tools.catalogue_tools import ExecutePipeline, SearchTools
+def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda: True) -> list[Tool]:
+    """Return `search_tools` and `execute_pipeline`. What acts isn't run before the documents were `searched` (spec D1)."""
+    from carrel.agent.tools.catalogue_tools import SEARCH_FIRST, ExecutePipeline, SearchTools
 
-    return [SearchTools(partial(find_tools, service)), ExecutePipeline(partial(execute, service))]
+    async def run(asked: ExecuteArguments) -> tuple[str, str]:
+        checked = service.check(asked.pipeline, asked.input_data)
+        if not checked.problems and checked.risk != "safe" and not searched():
+            return "", SEARCH_FIRST
+        return await execute(service, asked)
+
+    return [SearchTools(partial(find_tools, service)), ExecutePipeline(run)]
 
 
 async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:

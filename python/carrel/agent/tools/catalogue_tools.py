@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from carrel.agent.knowledge_form import NAME as KNOWLEDGE
 from carrel.model.catalogue_tool import Risk
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
@@ -24,6 +25,12 @@ EXECUTE_DESCRIPTION = (
     "gave; a tool with an `input` gets the previous output where `input` is missing, the first one gets input_data. All of it is "
     "checked before it starts; a dangerous pipeline waits for the user. Names and schemas: search_tools."
 )
+
+SEARCH_FIRST = (
+    f"Not run: call {KNOWLEDGE} first. A document may have a procedure for this: follow its steps in their order, then run the "
+    "pipeline."
+)
+ACTING = f"Before you act with execute_pipeline, call {KNOWLEDGE} for a rule or a procedure, and follow its steps in their order."
 
 
 class FindToolsArguments(Struct, kw_only=True, frozen=True):
