@@ -31,7 +31,7 @@ def read_arguments(given: object, schema: Mapping[str, Any]) -> tuple[dict[str, 
     if not isinstance(value, Mapping):
         return None, False
     meant = _named(_unwrapped(value, schema), schema)
-    properties = _properties(schema)
+    properties = properties_of(schema)
     required = schema.get("required")
     required = required if isinstance(required, list) else ()  # a boolean before draft 4
     meant = {name: item for name, item in meant.items() if item is not None or name in required or _allows_null(properties, name)}
@@ -109,7 +109,8 @@ def _kind(value: object) -> str:
     return "array"
 
 
-def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters that a schema names, none where it names them in no way that can be used."""
     found = schema.get("properties")
     return found if isinstance(found, Mapping) else {}
 
@@ -119,14 +120,14 @@ def _unwrapped(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[s
     if len(value) == 1:
         ((name, inner),) = value.items()
         inner = parse(inner) if isinstance(inner, str) else inner
-        if name in _WRAPPERS and name not in _properties(schema) and isinstance(inner, Mapping):
+        if name in _WRAPPERS and name not in properties_of(schema) and isinstance(inner, Mapping):
             return inner
     return value
 
 
 def _named(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments under the names that the tool has, where another spelling can mean one of them only."""
-    properties = _properties(schema)
+    properties = properties_of(schema)
     known: dict[str, list[str]] = {}
     for name in properties:
         known.setdefault(_plain(name), []).append(name)

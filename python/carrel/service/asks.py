@@ -132,13 +132,13 @@ async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
 
 async def dated(workspace: Workspace, checked: CheckedText) -> CheckedText:
     """Return citations with version and day of the workspace's documents, as these say it of themselves (spec D13)."""
-    from carrel.sources.documents.freshness import HEAD_CHARACTERS, facts_of
+    from carrel.sources.documents.passages import document_facts
 
     def of(citation: Citation, view: SnapshotView) -> Citation:
         chunks = view.file_chunks(citation.path) if citation.ok and not citation.updated_at else []
         if not chunks or chunks[0].source != "docs":
             return citation
-        facts = facts_of((view.text(citation.path) or "")[:HEAD_CHARACTERS], citation.path)
+        facts = document_facts(view, citation.path)
         return replace(citation, version=facts.version, updated_at=int(facts.updated_at or chunks[0].updated_at))
 
     if not checked.citations or (index := workspace.index) is None:

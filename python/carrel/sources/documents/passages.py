@@ -32,6 +32,11 @@ LEAST_RELEVANCE = 0.05
 _MOST_LOOKED_AT = 200
 
 
+def document_facts(view: SnapshotView, path: str) -> DocumentFacts:
+    """Return what a document says of itself at its head, as it stands now."""
+    return facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path)
+
+
 @dataclass(slots=True)
 class FactsCache:
     """What the documents of one index say of themselves, by path, as long as their content is the same."""
@@ -42,7 +47,7 @@ class FactsCache:
         """Return the facts of one document, read again where it changed."""
         known = self.facts.get(path)
         if known is None or known[0] != content_hash:
-            known = (content_hash, facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path))
+            known = (content_hash, document_facts(view, path))
             self.facts[path] = known
         return known[1]
 
@@ -113,7 +118,7 @@ def fresh(ranking: Ranking, *, now: Callable[[], float] = time.time) -> Ranking:
         chunks = view.file_chunks(path)
         if not chunks or chunks[0].source != "docs":
             return True
-        said = facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path).updated_at
+        said = document_facts(view, path).updated_at
         return said is None or said >= oldest
 
     places = tuple(place for place in ranking.order.places if is_fresh(place.candidate.path))

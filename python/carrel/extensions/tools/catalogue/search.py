@@ -16,6 +16,7 @@ from itertools import pairwise
 from operator import itemgetter, mul
 from typing import Any
 
+from carrel.agent.tool_arguments import properties_of
 from carrel.extensions.tools.catalogue.concepts import concepts
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk
 from carrel.model.local_index import CoreEmbedder, IndexStore
@@ -264,11 +265,8 @@ def _plain(text: str) -> str:
 
 
 def _parameters(schema: Mapping[str, Any]) -> list[str]:
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return []
     lines = []
-    for name, spec in list(properties.items())[:_MOST_PARAMETERS]:
+    for name, spec in list(properties_of(schema).items())[:_MOST_PARAMETERS]:
         about = spec.get("description", "") if isinstance(spec, Mapping) else ""
         lines.append(f"{' '.join(split_names(str(name)))} {about if isinstance(about, str) else ''}"[:120])
     return lines

@@ -144,10 +144,14 @@ def _depth(value: object) -> int:
 # --- references
 
 
+def _number(match: re.Match[str]) -> int:
+    return INPUT if match[2] else int(match[1])
+
+
 def references(value: object) -> Iterator[int]:
     """Give the number of each step that a value refers to, and `INPUT` for the pipeline's input."""
     for match in (match for text in _texts(value) for match in _REFERENCE.finditer(text)):
-        yield INPUT if match[2] else int(match[1])
+        yield _number(match)
 
 
 def mistaken_references(value: object) -> Iterator[str]:
@@ -168,23 +172,18 @@ def _texts(value: object) -> Iterator[str]:
 def only_reference(value: object) -> int | None:
     """Return the step that a value refers to where it is nothing but that reference."""
     match = _REFERENCE.fullmatch(value.strip()) if isinstance(value, str) else None
-    return None if match is None else INPUT if match[2] else int(match[1])
+    return None if match is None else _number(match)
 
 
 def filled_length(value: Any, text_of: Callable[[int], str]) -> int:
     """Return how many characters `filled` would give, without making them."""
-    if isinstance(value, str):
-        given = sum(len(text_of(INPUT if match[2] else int(match[1]))) for match in _REFERENCE.finditer(value))
-        return len(value) + given
-    if isinstance(value, Mapping):
-        return sum(filled_length(item, text_of) for item in value.values())
-    return sum(filled_length(item, text_of) for item in value) if isinstance(value, list | tuple) else 0
+    return sum(len(text) + sum(len(text_of(_number(match))) for match in _REFERENCE.finditer(text)) for text in _texts(value))
 
 
 def filled(value: Any, text_of: Callable[[int], str]) -> Any:
     """Return a value with its references replaced, in one pass: what comes in is never read for references."""
     if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: text_of(INPUT if match[2] else int(match[1])), value)
+        return _REFERENCE.sub(lambda match: text_of(_number(match)), value)
     if isinstance(value, Mapping):
         return {key: filled(item, text_of) for key, item in value.items()}
     if isinstance(value, list | tuple):

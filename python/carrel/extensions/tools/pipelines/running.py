@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from carrel.agent.tool_arguments import problem_with
+from carrel.agent.tool_arguments import problem_with, properties_of
 from carrel.extensions.tools.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference
 from carrel.extensions.tools.pipelines.plain_schema import plain_schema
 from carrel.extensions.tools.pipelines.validation import Validated, takes_input
@@ -138,8 +138,7 @@ def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, 
     length = filled_length([*step.args.values(), step.input], text_of)
     if length > MOST_CHARACTERS:
         raise _Failed(f"its arguments would have {length:,} characters; {MOST_CHARACTERS:,} are the most")
-    properties = tool.schema.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
+    properties = properties_of(tool.schema)
     arguments: dict[str, Any] = {}
     for name, value in step.args.items():
         source = only_reference(value)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from carrel.agent.tool_arguments import errors_of
+from carrel.agent.tool_arguments import errors_of, properties_of
 from carrel.extensions.tools.catalogue.runs_anything import is_named_so, runs_anything
 from carrel.extensions.tools.pipelines.format import (
     INPUT,
@@ -62,7 +61,7 @@ def validate(pipeline: Pipeline, input_data: str, lookup: Lookup) -> Validated:
 
 def takes_input(tool: CatalogueTool) -> bool:
     """Tell whether a tool has a parameter for what flows through a pipeline."""
-    return "input" in _properties(tool.schema)
+    return "input" in properties_of(tool.schema)
 
 
 def _reference_problems(number: int, step: Step) -> Iterable[str]:
@@ -84,7 +83,7 @@ def _argument_problems(number: int, step: Step, tool: CatalogueTool, tools: list
         arguments.setdefault("input", "{{input_data}}")  # whatever it will be, it comes from elsewhere
     elif step.input is not None and number:
         yield f"{tool.name} takes no input; refer to it in `args`, such as {{{{step_{number - 1}.output}}}}"
-    properties = _properties(tool.schema)
+    properties = properties_of(tool.schema)
     for name, value in arguments.items():
         kind = _kind(properties.get(name))
         if kind in (None, "string") or not any(True for _ in references(value)) or isinstance(value, dict | list):
@@ -103,11 +102,6 @@ def _argument_problems(number: int, step: Step, tool: CatalogueTool, tools: list
 
 
 _OF_THE_WHOLE = frozenset({"required", "additionalProperties", "minProperties", "maxProperties", "dependentRequired", "schema"})
-
-
-def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = schema.get("properties")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _kind(spec: object) -> str | None:
