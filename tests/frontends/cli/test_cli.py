@@ -303,6 +303,16 @@ def test_the_version_needs_none_of_the_heavy_modules() -> None:
     assert not {"rich", "pygls", "msgspec", "lsprotocol", "asyncio", "platformdirs", "carrel._core"} & loaded
 
 
+@pytest.mark.parametrize("arguments", [["mcp", "--help"], ["doctor", "."]])
+def test_text_is_utf8_where_the_system_prefers_another_encoding(tmp_path: Path, env: dict[str, str], arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "carrel", *arguments]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **env, "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=False
+    )
+    assert ("…" if "mcp" in arguments else "✓") in done.stdout.decode()
+    assert b"Traceback" not in done.stderr
+
+
 def test_the_demo_shows_each_step_and_paints_a_picture_without_the_network(run: Run, project: Path, tmp_path: Path) -> None:
     code, out, _ = run("demo", str(project), "how is a password verified?", "--svg", str(tmp_path / "demo.svg"))
     assert code == 0

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 130 cancelled. With `--json` exactl
 
 from __future__ import annotations
 
+import io
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ _ANY_BYTES = ("file", "server", "start", "svg")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code."""
+    _print_utf8()
     typed = sys.argv[1:] if argv is None else argv
     output = Output(json=_asks_for_json(typed))
     try:
@@ -43,6 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OutputFailed as error:
         output.warn(f"carrel: standard output can't be written: {error}. Send it somewhere that takes the answer.")
         return FAILED
+
+
+def _print_utf8() -> None:
+    """Have text printed in the encoding of answers: Windows takes one of few letters for a file or a pipe."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _run(arguments: Namespace, output: Output) -> int:
