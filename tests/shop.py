@@ -28,6 +28,8 @@ IGNORED = {
     ".gitignore": "generated/\n",
     "generated/out.py": "def generated_wombat():\n    return 'this file is ignored by git, so it is never read'\n",
 }
+_SYSTEM = {name: os.environ[name] for name in ("SYSTEMROOT", "SYSTEMDRIVE", "TEMP") if name in os.environ}
+"""What no program of Windows does without."""
 _HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA")
 
 
@@ -35,7 +37,7 @@ def write_files(root: Path, files: Mapping[str, str]) -> Path:
     """Make a folder of these texts by path."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, "utf-8")
+        (root / name).write_text(text, "utf-8", newline="")
     return root
 
 
@@ -55,7 +57,8 @@ def environment(home: Path) -> dict[str, str]:
     """Folders under `home` for what a process keeps of a person, and no git settings but a repository's."""
     for name in _HOMES:
         (home / name).mkdir(parents=True, exist_ok=True)
-    return {**{name: str(home / name) for name in _HOMES}, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    no_git_settings = dict.fromkeys(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"), os.devnull)
+    return {**_SYSTEM, **{name: str(home / name) for name in _HOMES}, **no_git_settings}
 
 
 def index(root: Path, env: Mapping[str, str]) -> None:

@@ -90,6 +90,7 @@ mod windows {
     use std::fs::{File, OpenOptions};
     use std::io::ErrorKind::NotFound;
     use std::os::windows::fs::OpenOptionsExt;
+    use std::time::Duration;
 
     use super::{Connected, Path};
 
@@ -99,6 +100,7 @@ mod windows {
     /// The server may learn who connects, and no more.
     const SECURITY_IDENTIFICATION: u32 = 0x1_0000;
     const ERROR_PIPE_BUSY: i32 = 231;
+    const PAUSE: Duration = Duration::from_millis(5);
 
     /// Tells whether a folder is this user's: here none is asked about.
     pub fn is_own(_: &Path) -> bool {
@@ -123,10 +125,14 @@ mod windows {
         if !name.starts_with(r"\\.\pipe\carrel-") {
             return Connected::NotAllowed;
         }
-        match OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(name) {
-            Ok(stream) => Connected::To(stream),
-            Err(error) if error.kind() == NotFound || error.raw_os_error() == Some(ERROR_PIPE_BUSY) => Connected::ToNobody,
-            Err(_) => Connected::NotAllowed,
+        loop {
+            match OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(&name) {
+                Ok(stream) => return Connected::To(stream),
+                // The server makes the next instance in a moment; if it doesn't, this program ends all the same.
+                Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) => std::thread::sleep(PAUSE),
+                Err(error) if error.kind() == NotFound => return Connected::ToNobody,
+                Err(_) => return Connected::NotAllowed,
+            }
         }
     }
 }

@@ -97,12 +97,23 @@ fn detach(command: &mut Command) {
     }
 }
 
-/// Has it outlive the agent and its terminal.
+/// Has it outlive the agent and its terminal, and keep none of the pipes that the agent reads: it waits for their end.
 #[cfg(windows)]
 fn detach(command: &mut Command) {
+    use std::os::windows::io::{AsRawHandle, RawHandle};
     use std::os::windows::process::CommandExt;
 
-    const DETACHED_PROCESS: u32 = 0x8;
+    /// A console without a window, which Python shares: detached from all, `carrel.exe` would have it open a window.
+    const CREATE_NO_WINDOW: u32 = 0x0800_0000;
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-    command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+    const HANDLE_FLAG_INHERIT: u32 = 1;
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn SetHandleInformation(handle: RawHandle, mask: u32, flags: u32) -> i32;
+    }
+    for handle in [std::io::stdin().as_raw_handle(), std::io::stdout().as_raw_handle(), std::io::stderr().as_raw_handle()] {
+        // SAFETY: it takes any value, and refuses what is no handle.
+        unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
+    }
+    command.creation_flags(CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP);
 }

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class Hooks:
 
     def __init__(self, folder: Path) -> None:
         self.env = {**environment(folder / "h"), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(folder / "r")}
-        self.runtime = folder / "r" / "carrel"
+        self.runtime = folder / "r" / "carrel" if sys.platform != "win32" else Path(self.env["LOCALAPPDATA"]) / "carrel/run"
         (folder / "r").mkdir(mode=0o700)
 
     @property
@@ -65,6 +66,10 @@ class Hooks:
 
     def say(self, line: bytes) -> bytes:
         """Say something to the server as no program of ours does."""
+        if sys.platform == "win32":
+            with Path((self.runtime / "agents.pipe").read_text("utf-8")).open("r+b", buffering=0) as pipe:
+                pipe.write(line)
+                return pipe.read(100)
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(60)
             client.connect(str(self.socket))
@@ -72,6 +77,11 @@ class Hooks:
             return client.recv(100)
 
     def end(self) -> None:
+        if sys.platform == "win32":  # where a process ends in order only by itself
+            if (self.runtime / "agents.pipe").exists():
+                self.say(b"carrel-hook/1 9.9.9 codex 2\n{}")
+                wait_until(lambda: not (self.runtime / "agents.pipe").exists())
+            return
         for process in self.servers():
             process.terminate()
             process.wait(30)

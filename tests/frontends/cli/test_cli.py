@@ -304,7 +304,7 @@ def test_the_version_needs_none_of_the_heavy_modules() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["mcp", "--help"], ["doctor", "."]])
-def test_text_is_utf8_where_the_system_prefers_another_encoding(tmp_path: Path, env: dict[str, str], arguments: list[str]) -> None:
+def test_text_is_utf8_whatever_the_system_prefers(tmp_path: Path, env: dict[str, str], arguments: list[str]) -> None:
     command = [sys.executable, "-m", "carrel", *arguments]
     done = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, **env, "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=False
