@@ -30,6 +30,8 @@
 #   make bench-wild [FOLDERS="FOLDER …"]   do invariants hold on pinned packages, or any projects, that nothing was made on (needs universal-ctags)
 #   make bench-vague CHECKOUTS=FOLDER   are vague questions answered, alone and with a rewriting; FOLDER holds any checkouts
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
+#   make wheels [TARGETS="TARGET …"]  wheels for other platforms, from Linux (docs/platforms.md; needs rustup, gets Zig)
+#   make windows-smoke  the Windows wheel under Wine (Debian: gcc-mingw-w64-x86-64, wine64)
 #   make lock    refresh requirements/dev.txt                       make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -38,7 +40,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels windows-smoke
 
 demo: build
 	$(BIN)/carrel demo
@@ -183,6 +185,13 @@ bench-wild: build
 dist: setup
 	$(BIN)/maturin build --release --locked --out dist
 	@ls -l dist
+
+wheels:
+	.ci/wheels $(TARGETS)
+
+windows-smoke:
+	.ci/wheels x86_64-pc-windows-gnu
+	.ci/windows-smoke
 
 setup: $(VENV)/.installed
 build: $(VENV)/.built

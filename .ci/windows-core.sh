@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The core's tests as a Windows program, under Wine: what a file system does there shows on any machine.
+# With --prefix it only makes ready what programs run in.
 # Needs rustup's target x86_64-pc-windows-gnu and, on Debian, the packages gcc-mingw-w64-x86-64 and wine64. Not part of .ci/run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,4 +19,5 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { return SystemFunction036(bytes, (ULONG)count); }
 C
 fi
+[[ ${1:-} == --prefix ]] && exit
 cargo test --locked --target "$target" -p carrel-core -- --test-threads=1
