@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.services.standin import Reply, running
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
 
@@ -192,3 +193,15 @@ async def test_without_any_model_the_remedies_are_named(start: Start, project: P
         assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
         assert "carrel/complete" in caught.value.message
         assert "models = " in caught.value.message
+
+
+async def test_a_model_that_is_set_answers_unless_one_is_lent(start: Start, project: Path) -> None:
+    with running(Reply("Said by the service.")) as service:
+        chat = {"provider": "openai", "baseUrl": f"{service.url}/v1", "model": "tiny", "key": "none"}
+        async with start(project, capabilities=LENDS, models={"chat": chat}) as client:
+            model = PlayedModel(client, "Said by the client.")
+            lent = await client.request("carrel/chat", {**QUESTION, "modelToken": "m"})
+            assert (lent["text"], service.requests) == ("Said by the client.", [])
+            asked = len(model.requests)
+            result = await client.request("carrel/chat", QUESTION)
+            assert (result["text"], len(model.requests)) == ("Said by the service.", asked)

@@ -265,8 +265,9 @@ class Commands:
     # --- parts
 
     def chat_model(self, workspace: Workspace, token: wire.ProgressToken | None, name: str | None) -> ChatModel:
-        """Return the client's own model if it lends one, else the one that is set. Raises `ProviderError`."""
-        if self._client is not None and (lent := self._client.model(token)):
+        """Return the model lent under `token`, else the one that is set, else the client's. Raises `ProviderError`."""
+        lent = self._client.model(token) if self._client is not None else None
+        if lent and (token is not None or not workspace.settings.models.chat.provider):
             return lent
         try:
             return workspace.chat_model(name)
