@@ -103,11 +103,10 @@ function became({ question, outcome }: Receipt): string {
 }
 
 export function spent(pack: ContextResult): string {
-  const tokens = count(pack.tokens, 'token');
-  if (pack.budgetTokens !== undefined) return `${pack.tokens.toLocaleString('en-US')} of ${count(pack.budgetTokens, 'token')}`;
-  if (pack.budgetChars === undefined) return tokens;
-  // Counted as the server counts: whole characters.
-  return `${Array.from(pack.text).length.toLocaleString('en-US')} of ${count(pack.budgetChars, 'character')}`;
+  const { tokens, budgetTokens, budgetChars } = pack;
+  if (budgetTokens !== undefined) return `${tokens.toLocaleString('en-US')} of ${count(budgetTokens, 'token')}`;
+  const limit = budgetChars === undefined ? '' : `, limit ${count(budgetChars, 'character')}`;
+  return `${count(tokens, 'token')}${limit}`;
 }
 
 /** Where the question went, with the reasons, and which sources nothing in it spoke for. */

@@ -1,6 +1,7 @@
 /** What was asked lately and what came of it, and what people changed about it: pins and removals. */
 
 import type { ContextParams, ContextResult, LinesParam } from '../protocol';
+import { restored, stored } from './stored';
 
 /** A question as it was asked, so that it can be asked again. */
 export interface Question {
@@ -19,6 +20,8 @@ export type Details = Pick<
   readonly files?: readonly string[];
   /** Lines that they attached. */
   readonly places?: readonly LinesParam[];
+  /** URIs of folders that they attached: only what lies below them is searched. */
+  readonly within?: readonly string[];
 };
 
 /** What became of a question: `waiting` until it is sent, `given` to an agent, `found` for the person alone. */
@@ -56,22 +59,25 @@ export function overlap(one: Place, other: Place): boolean {
   return one.uri === other.uri && one.startLine <= other.endLine && other.startLine <= one.endLine;
 }
 
-/** Where pins outlive the window. */
-export interface PinStorage {
-  get(key: string): readonly string[] | undefined;
-  update(key: string, value: readonly string[]): unknown;
+/** Where receipts and pins outlive the window. */
+export interface ReceiptStorage {
+  get(key: string): unknown;
+  update(key: string, value: unknown): unknown;
 }
 
 const KEPT = 20;
 const PINNED = 'carrel.pinned';
+const RECEIPTS = 'carrel.receipts';
 
 export class Receipts {
-  private readonly receipts: Receipt[] = [];
+  private readonly receipts: Receipt[];
   private readonly removedFor = new Map<string, readonly Place[]>();
   private shownId: string | undefined;
   private readonly listeners: (() => void)[] = [];
 
-  constructor(private readonly pinStorage: PinStorage) {}
+  constructor(private readonly storage: ReceiptStorage) {
+    this.receipts = restored(storage.get(RECEIPTS));
+  }
 
   onDidChange(listener: () => void): void {
     this.listeners.push(listener);
@@ -91,6 +97,7 @@ export class Receipts {
   add(receipt: Receipt, instead?: string): void {
     const others = this.receipts.filter(({ pack }) => pack.id !== instead);
     this.receipts.splice(0, this.receipts.length, ...[receipt, ...others].slice(0, KEPT));
+    this.store();
     this.show(receipt.pack.id);
   }
 
@@ -100,6 +107,7 @@ export class Receipts {
     const receipt = this.receipts[at];
     if (!receipt) return;
     this.receipts[at] = { ...receipt, outcome };
+    this.store();
     this.changed();
   }
 
@@ -110,12 +118,12 @@ export class Receipts {
 
   /** URIs of files that every context should hold. */
   get pinned(): readonly string[] {
-    return this.pinStorage.get(PINNED) ?? [];
+    return (this.storage.get(PINNED) as readonly string[] | undefined) ?? [];
   }
 
   async pin(uri: string, on: boolean): Promise<void> {
     const others = this.pinned.filter(one => one !== uri);
-    await this.pinStorage.update(PINNED, on ? [...others, uri] : others);
+    await this.storage.update(PINNED, on ? [...others, uri] : others);
     this.changed();
   }
 
@@ -139,6 +147,10 @@ export class Receipts {
     this.changed();
   }
 
+  private store(): void {
+    void this.storage.update(RECEIPTS, this.receipts.map(stored));
+  }
+
   private changed(): void {
     for (const listener of this.listeners) listener();
   }
@@ -146,7 +158,12 @@ export class Receipts {
 
 /** A glob that means this one path: nothing in it is special, and it stands at the folder's root. */
 export function literalGlob(path: string): string {
-  const literal = path.replace(/[[\]{}*?,\\]/g, '[$&]');
+  const name = literal(path);
   // The server takes a pattern without a slash as a name that may be anywhere.
-  return path.includes('/') ? literal : `{${literal},${literal}/}`;
+  return path.includes('/') ? name : `{${name},${name}/}`;
+}
+
+/** Nothing in it is special. */
+export function literal(path: string): string {
+  return path.replace(/[[\]{}*?,\\]/g, '[$&]');
 }

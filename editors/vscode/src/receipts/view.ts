@@ -18,6 +18,7 @@ export class ReceiptView implements vscode.Disposable {
     });
     this.view = vscode.window.createTreeView('carrel.receipt', { treeDataProvider: this.tree });
     receipts.onDidChange(() => this.renew());
+    this.renew();
   }
 
   dispose(): void {
@@ -52,18 +53,25 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
     },
     'carrel.receipt.repeat': async () => {
       const { shown } = receipts;
-      if (shown?.question.from === 'review') await vscode.commands.executeCommand('carrel.receipt.ask');
-      else if (shown) await contextClient.repeat(shown);
+      if (!shown) await vscode.commands.executeCommand('carrel.searchProject');
+      else if (shown.question.from === 'review') await vscode.commands.executeCommand('carrel.receipt.ask');
+      else await contextClient.repeat(shown);
     },
     'carrel.receipt.ask': async () => {
       const { shown } = receipts;
-      if (!shown) return;
+      if (!shown) {
+        await vscode.commands.executeCommand('carrel.ask');
+        return;
+      }
       const command = shown.question.from === 'review' ? '/review ' : '';
       await vscode.commands.executeCommand('workbench.action.chat.open', { query: `@carrel ${command}${shown.question.text}` });
     },
     'carrel.receipt.copy': async () => {
       const { shown } = receipts;
-      if (shown) await vscode.env.clipboard.writeText(shown.pack.text);
+      if (!shown) throw new Error('nothing was asked yet.');
+      if (!shown.pack.text && shown.pack.hits.length)
+        throw new Error('the text of this answer was not kept. Search again, then copy it.');
+      await vscode.env.clipboard.writeText(shown.pack.text);
     },
   };
 }

@@ -53,9 +53,8 @@ const PACK: ContextResult = {
   stages: {},
 };
 
-function receipts(): Receipts {
-  const pinStorage = new Map<string, readonly string[]>();
-  return new Receipts({ get: key => pinStorage.get(key), update: (key, value) => pinStorage.set(key, value) });
+function receipts(storage = new Map<string, unknown>()): Receipts {
+  return new Receipts({ get: key => storage.get(key), update: (key, value) => storage.set(key, value) });
 }
 
 const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({
@@ -74,6 +73,26 @@ describe('receipts', () => {
     kept.show('p20');
     assert.equal(kept.shown.pack.id, 'p20');
     assert.equal(kept.all.length, 20);
+  });
+
+  it('outlive the window with places and numbers, and without any text of files', () => {
+    const storage = new Map<string, unknown>();
+    const before = receipts(storage);
+    const hit = { ...HIT, symbol: 'planted', container: 'planted', text: 'planted', definitions: ['planted'], note: 'planted' };
+    const pack = { ...PACK, hits: [hit], text: 'planted', query: 'planted', rewritten: 'planted' };
+    const asked = { ...receipt('p'), inFront: HIT.uri, details: { topK: 3, history: [{ role: 'user', content: 'planted' }] } };
+    before.add({ ...asked, pack, question: { text: 'q', query: 'planted', from: 'chat' } });
+    before.add({ ...receipt('unsent'), outcome: 'waiting' });
+    const written = JSON.stringify(storage.get('carrel.receipts'));
+    assert.doesNotMatch(written, /planted/);
+    const after = receipts(new Map([['carrel.receipts', JSON.parse(written) as unknown]]));
+    const [unsent, kept] = after.all;
+    assert.equal(unsent?.outcome, 'cancelled');
+    assert.deepEqual([kept?.pack.hits[0]?.startLine, kept?.details.topK, kept?.at], [1, 3, before.all[1]?.at]);
+    assert.equal(spent(kept?.pack ?? PACK), '1,200 tokens, limit 4,000 characters');
+    assert(kept && receiptNodes(kept, [], []).some(({ label }) => label === 'auth.py:1-4'));
+    for (const other of [undefined, 'x', [{}], [null], [{ question: { text: 'q' }, pack: { id: 'p' } }]])
+      assert.deepEqual(receipts(new Map([['carrel.receipts', other]])).all, [], JSON.stringify(other));
   });
 
   it('say which sources were searched, why, and which were not', () => {
@@ -199,8 +218,8 @@ describe('the receipt view', () => {
     assert.equal(nodes.find(({ label }) => label === 'Left out')?.children?.[0]?.description, 'budget');
   });
 
-  it('counts characters as the server does, and tokens where the budget is in tokens', () => {
-    assert.equal(spent(PACK), '2 of 4,000 characters');
+  it('counts tokens, whatever the budget is in', () => {
+    assert.equal(spent(PACK), '1,200 tokens, limit 4,000 characters');
     assert.equal(spent({ ...PACK, budgetTokens: 1_500 }), '1,200 of 1,500 tokens');
   });
 
