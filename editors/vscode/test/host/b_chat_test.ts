@@ -107,6 +107,35 @@ describe('@carrel', () => {
     assert(pack.hits.every(({ path }) => attached.some(one => one.path.endsWith(`/${path}`))));
   });
 
+  it('gives each place of a file, not the first alone', async () => {
+    const file = fileIn('src/far.py');
+    const between = Array.from({ length: 400 }, (_, i) => `def entry_${i}(row):\n    return row[${i}]\n`).join('\n\n');
+    const [freeze, thaw] = ['freeze', 'thaw'].map(name => `def ${name}_ledger(book):\n    return book.${name}()\n`);
+    writeFileSync(file.fsPath, [freeze, between, thaw].join('\n\n'));
+    try {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await until('both places', async () => {
+        const found = await vscode.commands.executeCommand<{ text: string } | undefined>(
+          'carrel.copyContext',
+          'freeze_ledger and thaw_ledger',
+        );
+        return ['freeze_ledger(book)', 'thaw_ledger(book)'].every(text => found?.text.includes(text)) && found;
+      });
+      await vscode.commands.executeCommand('workbench.action.chat.newChat');
+      await vscode.commands.executeCommand('carrel.insertContext', 'freeze_ledger and thaw_ledger');
+      const messages = await sayNext('@attached freeze_ledger and thaw_ledger');
+      const attached = JSON.parse(lastOf(messages)) as { path: string; text: string }[];
+      const texts = attached.filter(({ path }) => path === file.path).map(({ text }) => text);
+      assert(
+        texts.some(text => text.includes('def freeze_ledger')) && texts.some(text => text.includes('def thaw_ledger')),
+        texts.join('\n---\n'),
+      );
+      assert(!texts.some(text => text.includes('def entry_200(')), 'only its places');
+    } finally {
+      rmSync(file.fsPath);
+    }
+  });
+
   it('tells the model the whole conversation, in the words of the person and of the model', async () => {
     const { receipts } = await carrel();
     const answered = (): Promise<unknown> => until('the answer', () => receipts.shown?.outcome === 'sent');
@@ -220,7 +249,7 @@ describe('the receipt', () => {
     assert(shares.length > 2);
     assert.equal(shares.reduce((total, share) => total + share, 0).toFixed(2), score?.description);
     assert(hit.description?.startsWith(score?.description ?? '?'));
-    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ of 4,000 characters$/);
+    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ tokens, limit 4,000 characters$/);
     assert.doesNotThrow(() => roots.map(node => receiptView.tree.getTreeItem(node)));
 
     await vscode.commands.executeCommand('carrel.receipt.open', hit);

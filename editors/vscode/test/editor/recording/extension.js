@@ -132,11 +132,16 @@ exports.activate = context => {
     }),
   );
   context.subscriptions.push(
-    vscode.chat.createChatParticipant('carrel-test.attached', request => {
-      const attached = request.references.map(({ value }) => ({
-        path: (value.uri ?? value).path,
-        lines: value.range && [value.range.start.line + 1, value.range.end.line + 1],
-      }));
+    vscode.chat.createChatParticipant('carrel-test.attached', async request => {
+      const attached = [];
+      for (const { value } of request.references) {
+        const document = await vscode.workspace.openTextDocument(value.uri ?? value);
+        attached.push({
+          path: document.uri.path,
+          lines: value.range && [value.range.start.line + 1, value.range.end.line + 1],
+          text: document.getText(value.range),
+        });
+      }
       fs.appendFileSync(process.env.RECORDING_LOG, JSON.stringify([{ role: 1, text: JSON.stringify(attached) }]) + '\n');
     }),
   );
