@@ -1,21 +1,26 @@
-/** One quiet offer for each folder to index it. */
+/** A quiet offer for each folder to index it. */
 
 import * as vscode from 'vscode';
 import { localFolders, type Memory } from './memory/memory';
 import type { Switches } from './switches';
 
 const OFFERED = 'carrel.offered';
-const YES = 'Index';
+/** A message that fades unseen is shown once more, when the folder is opened the next time. */
+const MOST_OFFERS = 2;
+const YES = 'Remember';
+const NO = 'Not Now';
 const NEVER = "Don't Ask Again";
 
-/** Asks at most once for a folder, and never where memory is on, not trusted or not wanted. */
+/** Asks until somebody answers, at most twice for a folder, and never where memory is on, not trusted or not wanted. */
 export async function offerMemory(context: vscode.ExtensionContext, switches: Switches, memory: Memory): Promise<void> {
   if (!localFolders().length || switches.anyOn || !switches.usable) return;
-  if (context.workspaceState.get(OFFERED) || context.globalState.get(OFFERED)) return;
-  await context.workspaceState.update(OFFERED, true);
+  const offers = context.workspaceState.get<number>(OFFERED, 0);
+  if (offers >= MOST_OFFERS || context.globalState.get(OFFERED)) return;
+  await context.workspaceState.update(OFFERED, offers + 1);
   const text =
     'Remember this project? Carrel indexes it, so that @carrel and agents find the right code. The index stays on this machine.';
-  const answer = await vscode.window.showInformationMessage(text, YES, 'Not Now', NEVER);
+  const answer = await vscode.window.showInformationMessage(text, YES, NO, NEVER);
+  if (answer) await context.workspaceState.update(OFFERED, MOST_OFFERS);
   if (answer === NEVER) await context.globalState.update(OFFERED, true);
   if (answer === YES) await turnOn(switches, memory);
 }

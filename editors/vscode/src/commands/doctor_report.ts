@@ -1,5 +1,6 @@
 /** The doctor's report as text. Pure: tested without an editor. */
 
+import { inEditor } from '../memory/labels';
 import type { StatusResult } from '../protocol';
 
 export interface Finding {
@@ -22,9 +23,7 @@ export function remedyFor({ check, remedy }: Finding, ours: boolean): string {
   if (ours && ['Packages', 'Native core'].includes(check)) return REINSTALL;
   if (ours && check === 'Python')
     return 'Run “Carrel: Get Python”, or choose a Python 3.11 to 3.14 with the setting carrel.server.python.';
-  return remedy
-    .replace(/, or by `carrel index`\./, ', or by “Carrel: Index This Project”.')
-    .replace(/Run `carrel index`:/, 'Run “Carrel: Index This Project”:')
+  return inEditor(remedy)
     .replace(/carrel clear \S.*$/, '“Carrel: Clear the Index…”')
     .replace(/`cacheFolder`( in your settings)?/, 'the setting carrel.cacheFolder')
     .replace(/`carrel doctor --json`/, 'this command')

@@ -31,7 +31,7 @@ export function memoryCommands(memory: Memory): Record<string, (...args: never[]
       if (answer) await change('ragTopK', answer);
     },
     'carrel.memory.setBudget': async () => {
-      const unit = await vscode.window.showQuickPick(['characters', 'tokens'], {
+      const unit = await vscode.window.showQuickPick(['tokens', 'characters'], {
         title: 'Carrel: Count the Budget in',
       });
       if (!unit) return;

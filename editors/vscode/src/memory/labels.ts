@@ -24,6 +24,11 @@ export function isPartial({ state, files, complete, unfinished = 0 }: StatusResu
   return state === 'ready' && files > 0 && (complete === false || unfinished > 0);
 }
 
+/** What the server advises, in the words of the editor's commands. */
+export function inEditor(text: string): string {
+  return text.replaceAll('`carrel index`', '“Carrel: Index This Project”');
+}
+
 /** How the index of one folder is, in a few words. */
 export function stateOf(status: StatusResult): string {
   switch (status.state) {
@@ -62,6 +67,7 @@ export function progressText({ message, percentage }: Work): string {
 }
 
 const BAR = 8;
+const BARS = /[▰▱]+ /g;
 
 function bar(percentage: number): string {
   // To the nearest cell: rounded down, a large project would show an empty bar for long. Full only when all is done.
@@ -71,6 +77,8 @@ function bar(percentage: number): string {
 
 export interface Badge {
   readonly text: string;
+  /** The same for a screen reader, without signs. */
+  readonly spoken: string;
   readonly tooltip: string;
   readonly trouble: boolean;
   /** What a click does. */
@@ -96,6 +104,7 @@ export function badge(
   const each = statuses.map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'piece')}`);
   const about = (icon: string, text: string, more: string, command = SHOW): Badge => ({
     text: `$(${icon}) ${text}`,
+    spoken: text.replace(BARS, ''),
     tooltip: [`Carrel: ${more}`, ...each].join('\n'),
     trouble: false,
     command,
@@ -119,15 +128,16 @@ export function badge(
       'a part of the project is indexed; click to index the rest',
       RESUME,
     );
-  if (!on) {
-    const why = usable ? 'the memory of this project is off' : 'off in Restricted Mode: trust this folder to switch it on';
-    return about('circle-slash', 'Carrel: off', `${why}. You can ask @carrel at any time`);
+  const indexed = statuses.some(({ files }) => files);
+  if (!on && !indexed) {
+    const keep = usable ? '' : '. In Restricted Mode nothing is kept indexed: trust this folder first';
+    return about('library', 'Carrel: on request', `the first question to @carrel indexes this project${keep}`);
   }
   if (!statuses.length) return about('sync~spin', 'Carrel: opening', 'the index is being opened');
   if (statuses.every(({ state }) => state === 'empty'))
     return about('library', 'Carrel: not indexed', 'click to index this project', RESUME);
   if (statuses.some(({ state }) => state === 'indexing')) return about('sync~spin', 'Carrel: indexing', 'indexing');
-  return about('library', 'Carrel: ready', 'ready');
+  return about('library', 'Carrel: ready', on ? 'ready' : 'ready; each question brings the index up to date');
 }
 
 const RESUME = 'carrel.memory.index';

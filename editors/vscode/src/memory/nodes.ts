@@ -213,20 +213,36 @@ function failed(status: StatusResult, uri: string): Node {
   };
 }
 
+/** The paths are the first thousand, the numbers those of all. */
 function skipped(status: StatusResult, uri: string): Node {
   const byReason = new Map<string, string[]>();
   for (const { path, reason } of status.skipped) byReason.set(reason, [...(byReason.get(reason) ?? []), path]);
-  const children = [...byReason].map(([reason, paths]) => ({
-    id: `${uri}/skipped/${reason}`,
-    label: reason,
-    description: count(paths.length, 'file'),
-    icon: 'exclude',
-    children: paths.map(path => ({ id: `${uri}/skipped/${reason}/${path}`, label: path })),
-  }));
+  const numbers = new Map(Object.entries(status.leftOut ?? {}));
+  const listed = [...byReason]
+    .filter(([reason]) => !numbers.has(reason))
+    .map(([reason, paths]) => [reason, paths.length] as const);
+  const all = [...numbers, ...listed];
+  const children = all.map(([reason, number]) => {
+    const paths = byReason.get(reason) ?? [];
+    const more = number - paths.length;
+    return {
+      id: `${uri}/skipped/${reason}`,
+      label: reason,
+      description: count(number, 'path'),
+      icon: 'exclude',
+      children: [
+        ...paths.map(path => ({ id: `${uri}/skipped/${reason}/${path}`, label: path })),
+        ...(more > 0 ? [{ id: `${uri}/skipped/${reason}/`, label: `and ${more.toLocaleString('en-US')} more` }] : []),
+      ],
+    };
+  });
   return {
     id: `${uri}/skipped`,
     label: 'Left out',
-    description: count(status.skipped.length, 'path'),
+    description: count(
+      all.reduce((sum, [, number]) => sum + number, 0),
+      'path',
+    ),
     icon: 'circle-slash',
     children,
   };

@@ -40,7 +40,9 @@ export class NodeTree implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     if (node.context) item.contextValue = node.context;
     if (node.command) item.command = { command: node.command.id, title: node.label, arguments: [...(node.command.args ?? [])] };
     if (node.toggle) {
-      item.checkboxState = node.toggle.on ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked;
+      const { Checked, Unchecked } = vscode.TreeItemCheckboxState;
+      const state = node.toggle.on ? Checked : Unchecked;
+      item.checkboxState = { state, accessibilityInformation: { label: node.label, role: 'checkbox' } };
     }
     return item;
   }

@@ -94,12 +94,12 @@ try {
 
   await step('it opens, with the memory off', async () => {
     await go();
-    await status.getByText('Carrel: off').waitFor();
+    await status.getByText('Carrel: on request').waitFor();
     await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
   });
 
   await step('the numbers move; cancelled, the run says what it kept', async () => {
-    await page.getByRole('button', { name: 'Index This Project', exact: true }).click();
+    await page.getByRole('button', { name: 'Remember This Project', exact: true }).click();
     let first;
     await follow((_, texts) => {
       if (numbers(texts).size === 1) first ??= Date.now() - began;

@@ -82,11 +82,11 @@ try {
 
   await step('the first look', async () => {
     await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
-    await page.getByRole('button', { name: 'Index This Project', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Remember This Project', exact: true }).waitFor();
     await page.locator('.notification-list-item').filter({ hasText: 'Remember this project?' }).waitFor();
   });
   await step('indexing, with numbers', async () => {
-    await page.getByRole('button', { name: 'Index This Project', exact: true }).click();
+    await page.getByRole('button', { name: 'Remember This Project', exact: true }).click();
     await page
       .locator('.statusbar-item[id^="carrel.carrel"]')
       .getByText(/of [\d,]+ files/)

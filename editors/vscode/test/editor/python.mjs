@@ -109,7 +109,7 @@ try {
   const withPackaged = () =>
     step('with a Python in the package the memory works, and nothing is said', async () => {
       await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
-      await page.getByRole('button', { name: 'Index This Project', exact: true }).click();
+      await page.getByRole('button', { name: 'Remember This Project', exact: true }).click();
       await page.getByRole('treeitem', { name: /^Index: ready/ }).waitFor();
       await page.getByRole('treeitem', { name: /^Files: \d/ }).waitFor();
       assert.equal(await message('Python').count(), 0);
@@ -118,7 +118,7 @@ try {
   const withButton = async () => {
     await step('with Python 3.9 alone, one message says so and has a button', async () => {
       await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
-      await page.getByRole('button', { name: 'Index This Project', exact: true }).click();
+      await page.getByRole('button', { name: 'Remember This Project', exact: true }).click();
       await message('Carrel needs Python 3.11 to 3.14, and this machine has only 3.9.').waitFor();
       await status.getByText('Carrel: needs Python').waitFor();
       assert.equal(await page.locator('.notification-list-item').filter({ hasText: 'Python' }).count(), 1);
@@ -139,7 +139,7 @@ try {
       writeFileSync(pins, JSON.stringify(archive));
       await page.mouse.move(620, 300); // no hover in front of the status bar
       await status.click();
-      await status.getByText(/Carrel: (ready|not indexed|off)/).waitFor();
+      await status.getByText(/Carrel: (ready|not indexed|on request)/).waitFor();
       await page.keyboard.press('F1');
       await page.keyboard.type('Carrel: Index This Project', { delay: 10 });
       await page.keyboard.press('Enter');

@@ -47,8 +47,8 @@ try {
 
   await step('before the first index the view says what Carrel is, with one button', async () => {
     await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
-    await page.getByRole('button', { name: 'Index This Project', exact: true }).waitFor();
-    await page.locator('.statusbar-item[id^="carrel.carrel"]').getByText('Carrel: off').waitFor();
+    await page.getByRole('button', { name: 'Remember This Project', exact: true }).waitFor();
+    await page.locator('.statusbar-item[id^="carrel.carrel"]').getByText('Carrel: on request').waitFor();
   });
 
   await step('the offer comes once, with the memory off until it is accepted', async () => {
@@ -56,7 +56,7 @@ try {
     await offer.waitFor();
     await offer
       .locator('.monaco-button')
-      .filter({ hasText: /^Index$/ })
+      .filter({ hasText: /^Remember$/ })
       .click();
     await page.locator('.statusbar-item[id^="carrel.carrel"] .codicon-library').waitFor();
   });

@@ -110,8 +110,11 @@ describe('the words of the memory', () => {
     assert.match(badge(RUNNING, [STATUS], { ...work, message: '' }, on).text, /indexing, looking for changed files$/);
     assert.equal(badge(RUNNING, [STATUS], undefined, on).text, '$(library) Carrel: ready');
     assert.equal(badge(RUNNING, [], undefined, on).text, '$(sync~spin) Carrel: opening');
-    assert.equal(badge(RUNNING, [STATUS], undefined, { ...on, on: false }).text, '$(circle-slash) Carrel: off');
-    assert.match(badge({ kind: 'stopped' }, [], undefined, { on: false, usable: false }).tooltip, /Restricted Mode: trust/);
+    const off = { on: false, usable: true };
+    assert.equal(badge(RUNNING, [STATUS], undefined, off).text, '$(library) Carrel: ready', 'the index answers');
+    assert.equal(badge({ kind: 'stopped' }, [], undefined, off).text, '$(library) Carrel: on request');
+    assert.match(badge({ kind: 'stopped' }, [], undefined, { ...off, usable: false }).tooltip, /Restricted Mode .* trust/);
+    assert.equal(badge(RUNNING, [STATUS], work, on).spoken, 'Carrel: indexing, 18,445 of 50,001 files');
   });
 
   it('offer to go on with a run that was cancelled', () => {
@@ -134,12 +137,27 @@ describe('the Memory view', () => {
     const left = nodes.find(({ label }) => label === 'Left out');
     assert.deepEqual(
       left?.children?.map(({ label, description }) => [label, description]),
-      [['secret', '2 files']],
+      [['secret', '2 paths']],
     );
     assert.deepEqual(
       nodes.flatMap(({ toggle }) => (toggle ? [toggle.on] : [])),
       [false, true],
     );
+  });
+
+  it('counts all that was left out, of which the server lists a thousand', () => {
+    const status = { ...STATUS, leftOut: { secret: 1_500, large: 3 } };
+    const nodes = memoryNodes(CHOICES, RUNNING, undefined, [{ name: 'shop', uri: 'file:///shop', status }], []);
+    const left = nodes.find(({ label }) => label === 'Left out');
+    assert.equal(left?.description, '1,503 paths');
+    assert.deepEqual(
+      left.children?.map(({ label, description }) => [label, description]),
+      [
+        ['secret', '1,500 paths'],
+        ['large', '3 paths'],
+      ],
+    );
+    assert.equal(left.children[0]?.children?.at(-1)?.label, 'and 1,498 more');
   });
 
   it('tells of pieces without a vector, where there are any', () => {
