@@ -93,6 +93,8 @@ node test/editor/run.mjs "$editor" "$vsix"
 
 step "a new person's first minutes"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+step "without a chat model"
+node test/editor/places.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "a remote model: permission and key"
 node test/editor/models.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "done"

@@ -1,10 +1,13 @@
 /** Every question to the project goes through here: it adds what the editor knows, and keeps the receipt. */
 
+import { posix } from 'node:path';
 import * as vscode from 'vscode';
+import { inEditor } from './memory/labels';
 import { localFolders, type Memory } from './memory/memory';
 import type { AugmentResult, ChatCitation, ContextParams, ContextResult } from './protocol';
 import {
   isWholeFile,
+  literal,
   literalGlob,
   type Details,
   type Outcome,
@@ -14,9 +17,6 @@ import {
 } from './receipts/receipts';
 import type { Lent } from './server/connection';
 import type { Supervisor } from './server/supervisor';
-
-/** How long a question waits for a first index; then the answer is what is there by then. */
-const WAIT_MS = 30_000;
 
 /** What has become of a question when its pages are there. */
 const BEFORE: Record<Question['from'], Outcome> = { chat: 'waiting', agent: 'given', command: 'found', review: 'sent' };
@@ -32,10 +32,9 @@ export class ContextClient {
 
   /** The pages for a question. */
   async context(question: Question, details: Details = {}, token?: vscode.CancellationToken): Promise<ContextResult> {
-    await this.memory.ensureIndexed();
-    const params = this.params(question, details);
-    const pack = await this.server.request('carrel/context', params, token);
-    this.receipts.add(receipt(question, details, params, pack, question.from === 'chat' ? 'found' : BEFORE[question.from]));
+    const params = await this.prepare(question, details);
+    const pack = advised(await this.server.request('carrel/context', params, token));
+    this.keep(question, details, params, pack, question.from === 'chat' ? 'found' : BEFORE[question.from]);
     return pack;
   }
 
@@ -51,12 +50,32 @@ export class ContextClient {
   ): Promise<AugmentResult> {
     const { model, window } = details;
     if (model && window) this.lastModel = { model, window };
-    await this.memory.ensureIndexed();
-    const params = this.params(question, details);
+    const params = await this.prepare(question, details);
     const asked = { ...params, text: question.text };
-    const result = await (lent ? this.server.augment(asked, lent, token) : this.server.request('carrel/augment', asked, token));
-    this.receipts.add(receipt(question, details, params, result.pack, BEFORE[question.from]), instead);
+    const found = await (lent ? this.server.augment(asked, lent, token) : this.server.request('carrel/augment', asked, token));
+    const result = { ...found, pack: advised(found.pack) };
+    this.keep(question, details, params, result.pack, BEFORE[question.from], instead);
     return result;
+  }
+
+  /** What the server is asked for a question: its words, and what the editor knows. */
+  async prepare(question: Question, details: Details): Promise<ContextParams> {
+    await this.memory.look();
+    return this.params(question, details);
+  }
+
+  /** Keep the receipt of an answer, in place of that of the pack `instead`. */
+  keep(
+    question: Question,
+    details: Details,
+    { workspaceFolder, active }: ContextParams,
+    pack: ContextResult,
+    outcome: Outcome,
+    instead?: string,
+  ): void {
+    const asked = workspaceFolder ? { ...details, workspaceFolder } : details;
+    const inFront = active ? { inFront: active.uri } : {};
+    this.receipts.add({ question, details: asked, pack, outcome, at: new Date(), ...inFront }, instead);
   }
 
   /** What `@carrel` would send, to the model that it was asked with last. */
@@ -80,8 +99,9 @@ export class ContextClient {
   }
 
   private params(question: Question, details: Details): ContextParams {
-    const { files = [], places = [], ...given } = details;
-    const folder = given.workspaceFolder ?? onlyFolder();
+    const { files = [], places = [], within = [], ...given } = details;
+    const folder = given.workspaceFolder ?? onlyFolder() ?? attachedFolder(details);
+    const globs = within.includes(folder ?? '') ? [] : within.map(uri => globBelow(vscode.Uri.parse(uri, true), !!folder));
     // What lies in no folder that is asked isn't in its index: the answer would only say so.
     const here = (uri: string): boolean => {
       const its = folderOf(vscode.Uri.parse(uri, true));
@@ -93,7 +113,7 @@ export class ContextClient {
       ...given,
       query: question.query ?? question.text,
       trigger: 'explicit',
-      waitMs: WAIT_MS,
+      waitMs: this.memory.waitMs,
       openUris: openUris().filter(here),
       pinned: [...new Set([...files, ...this.receipts.pinned.filter(here)])],
       attached: places,
@@ -103,19 +123,13 @@ export class ContextClient {
         .map(({ uri, startLine, endLine }) => ({ uri, startLine, endLine })),
       ...(active && here(active.uri) ? { active } : {}),
       ...(folder ? { workspaceFolder: folder } : {}),
+      ...(globs.length ? { filters: { ...given.filters, pathGlob: globs } } : {}),
     };
   }
 }
 
-function receipt(
-  question: Question,
-  details: Details,
-  { workspaceFolder, active }: ContextParams,
-  pack: ContextResult,
-  outcome: Outcome,
-): Receipt {
-  const asked = workspaceFolder ? { ...details, workspaceFolder } : details;
-  return { question, details: asked, pack, outcome, at: new Date(), ...(active ? { inFront: active.uri } : {}) };
+function advised(pack: ContextResult): ContextResult {
+  return pack.error ? { ...pack, error: inEditor(pack.error) } : pack;
 }
 
 /** The file in front, and what is selected in it: an agent says itself what it looks for, so it gets no selection. */
@@ -145,6 +159,20 @@ function openUris(): string[] {
     input instanceof vscode.TabInputText && input.uri.scheme === 'file' ? [input.uri.toString()] : [],
   );
   return [...new Set(uris)];
+}
+
+/** The one folder of the window that all that a person attached lies in, where there is one: it says where to look. */
+export function attachedFolder({ files = [], places = [], within = [] }: Details): string | undefined {
+  const uris = [...files, ...places.map(({ uri }) => uri), ...within];
+  const [first, ...others] = new Set(uris.map(uri => folderOf(vscode.Uri.parse(uri, true))));
+  return others.length ? undefined : first;
+}
+
+/** All files below a folder, as one folder of the window has them, or all together. */
+function globBelow(uri: vscode.Uri, alone: boolean): string {
+  const folder = vscode.workspace.getWorkspaceFolder(uri);
+  const inside = folder ? posix.relative(folder.uri.path, uri.path) : uri.path;
+  return [alone ? '' : literal(folder?.name ?? ''), literal(inside), '**'].filter(Boolean).join('/');
 }
 
 /** The only folder; undefined where there are several, which are asked as one. */

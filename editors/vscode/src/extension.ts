@@ -5,10 +5,12 @@ import * as vscode from 'vscode';
 import { auditCommands, AuditView } from './audit/view';
 import { ContextClient } from './context_client';
 import { IssueReview } from './chat/issue_review';
+import { OwnModels } from './chat/own_models';
 import { Participant } from './chat/participant';
 import { ToolChat } from './chat/tool_chat';
 import { SearchTool } from './chat/search_tool';
 import { decideInstructions } from './commands/agent_instructions';
+import { ask } from './commands/ask';
 import { Doctor } from './commands/doctor';
 import { GetPython, openServerSettings } from './commands/get_python';
 import { memoryCommands } from './commands/memory_commands';
@@ -77,20 +79,19 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const receipts = new Receipts(context.workspaceState);
   const receiptView = new ReceiptView(receipts);
   const memory = new Memory(server, switches, () => answerNodes(receipts.all));
-  receipts.onDidChange(() => {
+  const asked = (): void => {
     memory.renew();
     void vscode.commands.executeCommand('setContext', 'carrel.asked', true);
-  });
+  };
+  receipts.onDidChange(asked);
+  if (receipts.all.length) asked();
   const contextClient = new ContextClient(server, receipts, memory);
   context.subscriptions.push(log, switches, server, receiptView, memory);
+  const tools = new ToolChat(server, contextClient);
+  const issues = new IssueReview(server, memory, receipts);
   context.subscriptions.push(
-    new Participant(
-      contextClient,
-      memory,
-      receipts,
-      new IssueReview(server, memory, receipts),
-      new ToolChat(server, memory, receipts),
-    ).register(vscode.Uri.joinPath(context.extensionUri, 'media/carrel.svg')),
+    new Participant(contextClient, memory, receipts, issues, tools).register(),
+    new OwnModels(server, contextClient, tools),
   );
   const { version } = context.extension.packageJSON as { readonly version: string };
   const doctor = new Doctor(find, server, memory, version, folder);
@@ -103,7 +104,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   context.subscriptions.push(audit);
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...memoryCommands(memory),
-    ...searchCommands(server, contextClient),
+    ...searchCommands(server, contextClient, memory),
     ...receiptCommands(receipts, contextClient),
     ...modelCommands(server, keys),
     ...sourceCommands(server),
@@ -114,7 +115,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.getPython': () => getPython.run(),
     'carrel.openServerSettings': openServerSettings,
     'carrel.getMcpPackages': () => mcp.getPackages(),
-    'carrel.ask': () => vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel ', isPartialQuery: true }),
+    'carrel.ask': ask,
     'carrel.walkthrough': () =>
       vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
     'carrel.turnOn': () => turnOn(switches, memory),
@@ -129,9 +130,11 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     switches.onDidChange(() => void switched(switches, server).catch(() => undefined)), // in a folder that is trusted now, too
   );
 
+  const offer = (): void => void offerMemory(context, switches, memory).catch((error: unknown) => log.warn(messageOf(error)));
+  context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(offer));
   // With the memory off nothing runs until somebody asks.
   if (switches.anyOn) void server.start().catch(() => undefined);
-  else void offerMemory(context, switches, memory);
+  else offer();
   const { user, system } = process.cpuUsage(began);
   return { server, memory, receipts, receiptView, mcp, switches, audit, find, activationMs: (user + system) / 1_000 };
 }

@@ -13,12 +13,11 @@ import { configuration } from '../settings';
 import { CitationStream } from './citations';
 import type { Exchange } from './conversation';
 import { complete } from './lent_model';
-import { chipNames, location, write } from './places';
+import { isConfigured } from './own_models';
+import { foldersOf, link, location, write } from './places';
+import { NOT_REVIEWED } from './prompt';
 import { receiptLink } from './receipt_link';
 import { HOW_TO_REVIEW, issueOf, reviewText, unusableText } from './review_text';
-
-/** How long the review waits for a first index; then it searches what is there by then. */
-const WAIT_MS = 30_000;
 
 export class IssueReview {
   constructor(
@@ -39,19 +38,24 @@ export class IssueReview {
       stream.markdown(HOW_TO_REVIEW);
       return;
     }
+    const set = isConfigured(model);
+    if (set && configuration().get<boolean>('chat.reviewBeforeSending')) {
+      stream.markdown(NOT_REVIEWED);
+      return;
+    }
     stream.progress('Reading the issue');
-    await this.memory.ensureIndexed();
+    await this.memory.look();
     const folder = currentFolder();
     const params = {
       ...issue,
-      model: model.family,
-      maxTokens: model.maxInputTokens,
-      waitMs: WAIT_MS,
+      ...(set ? {} : { model: model.family, maxTokens: model.maxInputTokens }),
+      waitMs: this.memory.waitMs,
       ...(folder ? { workspaceFolder: folder } : {}),
     };
     const talk = new Talk(model, stream);
     try {
-      const result = await this.server.review(params, talk, token);
+      const listener = set ? { step: (step: ReviewStep) => talk.step(step) } : talk;
+      const result = await this.server.review(params, listener, token);
       turn.asked = prompt.trim();
       turn.said = result.review ? reviewText(result.review) : '';
       show(result, stream);
@@ -137,12 +141,13 @@ function show(result: ReviewResult, stream: vscode.ChatResponseStream): void {
     return;
   }
   const citations = new CitationStream(result.places);
-  write([...citations.push(reviewText(result.review)), ...citations.end()], stream, chipNames(result.places));
+  const folders = foldersOf(result.places);
+  write([...citations.push(reviewText(result.review)), ...citations.end()], stream, folders);
   const { chunksUsed } = result.review;
   stream.markdown(`\n\n**Based on ${count(chunksUsed, 'place')}**, from ${count(result.searches, 'search', 'searches')}\n`);
-  for (const { uri, path, startLine, endLine, symbol } of result.places) {
+  for (const { uri, startLine, endLine, symbol } of result.places) {
     stream.markdown('\n- ');
-    stream.anchor(location(uri, startLine, endLine), `${path}:${startLine}`);
+    link({ uri, startLine, endLine }, stream, folders);
     if (symbol) stream.markdown(` \`${symbol}\``);
   }
 }

@@ -15,11 +15,27 @@ import { conversation, withPlaces, type Exchange } from './conversation';
 import { exchangesOf } from './history';
 import type { IssueReview } from './issue_review';
 import { complete } from './lent_model';
-import { chipNames, linesOf, location, placeText, write } from './places';
-import { historyRoom, INSTRUCTIONS, smallerBudget, wording } from './prompt';
+import { foldersOf, linesOf, link, location, placeText, write } from './places';
+import { isConfigured, isPlacesOnly } from './own_models';
+import {
+  historyRoom,
+  HOW_TO_USE_TOOLS,
+  INSTRUCTIONS,
+  NO_FOLDER,
+  NO_WORDS,
+  NOTHING_FITS,
+  NOTHING_SELECTED,
+  PLACES_FIT,
+  smallerBudget,
+  wording,
+} from './prompt';
 import { receiptLink } from './receipt_link';
 import { review } from './review';
 import type { ToolChat } from './tool_chat';
+
+const NEED_A_MODEL: ReadonlySet<string | undefined> = new Set(['review', 'tools']);
+/** What a command says that came without words. */
+const WITHOUT_WORDS: Readonly<Record<string, string>> = { explain: NOTHING_SELECTED, tools: HOW_TO_USE_TOOLS };
 
 export class Participant {
   constructor(
@@ -30,9 +46,9 @@ export class Participant {
     private readonly tools: ToolChat,
   ) {}
 
-  register(icon: vscode.Uri): vscode.Disposable {
+  register(): vscode.Disposable {
     const participant = vscode.chat.createChatParticipant('carrel.carrel', (...turn) => this.answer(...turn));
-    participant.iconPath = icon;
+    participant.iconPath = new vscode.ThemeIcon('library'); // drawn in the colours of each theme
     return participant;
   }
 
@@ -44,10 +60,11 @@ export class Participant {
   ): Promise<vscode.ChatResult> {
     const metadata: Exchange = { asked: '', said: '' };
     try {
-      if (!localFolders().length) stream.markdown('Open a folder first: Carrel answers from the files of a project.');
+      if (!localFolders().length) stream.markdown(NO_FOLDER);
       else if (request.command === 'index') await this.index(stream, token);
+      else if (isPlacesOnly(request.model) && NEED_A_MODEL.has(request.command))
+        stream.markdown(chooseAModel('This takes a chat model'));
       else if (request.command === 'review') await this.issues.answer(request, stream, token, metadata);
-      else if (request.command === 'tools') await this.tools.answer(request, context, stream, token, metadata);
       else await this.ask(request, context, stream, token, metadata);
       return { metadata };
     } catch (error) {
@@ -58,7 +75,7 @@ export class Participant {
 
   private async index(stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
     stream.progress('Indexing the project');
-    const results = await this.memory.index(undefined, token);
+    const results = await this.memory.indexUnseen(token);
     stream.markdown(`${results.length ? summary(results) : this.memory.cancelled()}.`);
   }
 
@@ -72,17 +89,13 @@ export class Participant {
   ): Promise<void> {
     const asked = wording(request.prompt, request.command, selectedText());
     if (!asked) {
-      stream.markdown('What would you like to know about this project?');
+      stream.markdown(WITHOUT_WORDS[request.command ?? ''] ?? NO_WORDS);
       return;
     }
-    stream.progress(
-      this.memory.state.all.some(({ files }) => files)
-        ? 'Looking through the project'
-        : 'Indexing the project for its first answer',
-    );
+    stream.progress(this.memory.hasIndex ? 'Looking through the project' : 'Indexing the project for its first answer');
     const history = conversation(exchangesOf(context), historyRoom(request.model.maxInputTokens));
     const attached = attachments(request);
-    const files = attached.flatMap(fileOf).map(uri => uri.toString());
+    const [files, within] = await filesAndFolders(attached.flatMap(fileOf));
     const places = attached.flatMap(placeOf).map(linesOf);
     const smaller = smallerBudget(budget(), request.model.maxInputTokens);
     const question: Question = { ...asked, from: 'chat' };
@@ -92,19 +105,28 @@ export class Participant {
       history,
       files,
       places,
+      within,
       ...(smaller ? { budget: smaller } : {}),
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
     };
-    const chosen = [...files.map(uri => vscode.Uri.parse(uri, true)), ...attached.flatMap(placeOf)].map(placeText);
-    if (request.command === 'search') {
+    const chosen = [...attached.flatMap(fileOf), ...attached.flatMap(placeOf)].map(placeText);
+    const alone = isPlacesOnly(request.model);
+    if (request.command === 'search' || alone) {
       const pack = await this.contextClient.context(question, details, token);
       show(pack, stream);
+      if (alone) stream.markdown(chooseAModel('No chat model was asked'));
       turn.asked = withPlaces(asked.text, 'Carrel listed', pack.hits.map(named));
       return;
     }
-    const lent: Lent = {
-      complete: (params, asking) => complete(request.model, params, 'To say your question in the words of this project', asking),
-    };
+    const set = isConfigured(request.model);
+    const tools = request.command === 'tools';
+    const purpose = tools ? 'To answer your question with tools' : 'To say your question in the words of this project';
+    const lent: Lent = { complete: (params, asking) => complete(request.model, params, purpose, asking) };
+    if (tools || set) {
+      turn.asked = withPlaces(asked.text, 'attached', chosen);
+      await this.tools.answer(question, details, set ? undefined : lent, stream, token, turn);
+      return;
+    }
     const given = await this.reviewed(question, details, lent, token);
     if (!given) return;
     turn.asked = withPlaces(asked.text, 'attached', chosen);
@@ -167,12 +189,12 @@ export class Participant {
         token,
       );
       const citations = new CitationStream(pack.hits.filter(hit => !hit.notLocal));
-      const names = chipNames(pack.hits);
+      const folders = foldersOf(pack.hits);
       for await (const fragment of response.text) {
         turn.said += fragment;
-        write(citations.push(fragment), stream, names);
+        write(citations.push(fragment), stream, folders);
       }
-      write(citations.end(), stream, names);
+      write(citations.end(), stream, folders);
     } catch (error) {
       this.receipts.become(pack.id, token.isCancellationRequested ? 'cancelled' : 'failed');
       throw error;
@@ -188,21 +210,34 @@ function tell(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   for (const hit of pack.hits) if (!hit.notLocal) stream.reference(location(hit.uri, hit.startLine, hit.endLine));
   if (pack.error) stream.markdown(`> ${pack.error}\n\n`);
   else if (pack.pending) stream.markdown(`> The index isn't complete: ${count(pack.pending, 'file')} to go.\n\n`);
-  else if (!pack.hits.length) stream.markdown('> Nothing in the project fits this question.\n\n');
+  else if (!pack.hits.length) stream.markdown(`> ${NOTHING_FITS}\n\n`);
 }
 
-/** `/search`: places, no model. */
+/** Places, no model. */
 function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   tell(pack, stream);
+  if (pack.hits.length) stream.markdown(`${PLACES_FIT}\n`);
+  const folders = foldersOf(pack.hits);
   for (const hit of pack.hits) {
-    stream.markdown(`\n- ${hit.score.toFixed(2)} `);
-    const place = `${hit.path}:${hit.startLine}`;
-    if (hit.notLocal) stream.markdown(`\`${place}\``);
-    else stream.anchor(location(hit.uri, hit.startLine, hit.endLine), place);
+    stream.markdown('\n- ');
+    if (hit.notLocal) stream.markdown(`\`${named(hit)}\``);
+    else link(hit, stream, folders);
     if (hit.symbol) stream.markdown(` \`${hit.symbol}\``);
   }
   stream.markdown('\n');
   stream.markdown(receiptLink(pack));
+}
+
+/** Why there is no answer in words, and the ways to one. */
+function chooseAModel(why: string): vscode.MarkdownString {
+  const command = (id: string, argument: string): string => `command:${id}?${encodeURIComponent(JSON.stringify([argument]))}`;
+  const [search, settings] = ['workbench.extensions.search', 'workbench.action.openSettings'] as const;
+  const text = new vscode.MarkdownString(
+    `\n\n${why}. Choose one below the question; [install one](${command(search, '@category:chat')}), such as GitHub Copilot, ` +
+      `and sign in; or name one that runs here or elsewhere in the setting [carrel.models](${command(settings, 'carrel.models')}).`,
+  );
+  text.isTrusted = { enabledCommands: [search, settings] };
+  return text;
 }
 
 function named({ path, startLine, endLine }: Place): string {
@@ -232,7 +267,7 @@ function notGiven({ hits, dropped, error }: ContextResult, chosen: readonly Line
   const named = new Set(
     missing.map(place => {
       const { uri, startLine, endLine } = place;
-      const path = vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true), false);
+      const path = vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true));
       const isIt = (drop: DroppedResult): boolean =>
         drop.path === uri || (drop.path === path && (!drop.endLine || (drop.startLine <= endLine && startLine <= drop.endLine)));
       const reason = dropped.find(isIt)?.reason ?? 'it lies outside the folder that was asked';
@@ -242,8 +277,10 @@ function notGiven({ hits, dropped, error }: ContextResult, chosen: readonly Line
   return [...named];
 }
 
+/** `Insert Context` spells a file in several ways. */
 function placeOf({ value }: vscode.ChatPromptReference): vscode.Location[] {
-  return value instanceof vscode.Location && value.uri.scheme === 'file' ? [value] : [];
+  if (!(value instanceof vscode.Location) || value.uri.scheme !== 'file') return [];
+  return [new vscode.Location(vscode.Uri.joinPath(value.uri, '.'), value.range)];
 }
 
 /**
@@ -252,6 +289,20 @@ function placeOf({ value }: vscode.ChatPromptReference): vscode.Location[] {
  */
 function attachments(request: vscode.ChatRequest): readonly vscode.ChatPromptReference[] {
   return request.references.filter(({ id }) => !id.startsWith('vscode.instructions.'));
+}
+
+/** Which of these are files and which folders of the project, as URIs. Of a folder elsewhere the answer says so, as of a file. */
+async function filesAndFolders(uris: readonly vscode.Uri[]): Promise<[files: string[], folders: string[]]> {
+  const [files, folders]: [string[], string[]] = [[], []];
+  for (const uri of uris) {
+    const type = await vscode.workspace.fs.stat(uri).then(
+      found => found.type,
+      () => vscode.FileType.Unknown, // the answer says that it isn't there
+    );
+    const isFolder = type & vscode.FileType.Directory && vscode.workspace.getWorkspaceFolder(uri);
+    (isFolder ? folders : files).push(uri.toString());
+  }
+  return [files, folders];
 }
 
 function fileOf({ value }: vscode.ChatPromptReference): vscode.Uri[] {

@@ -13,24 +13,33 @@ export function location(uri: string, startLine: number, endLine: number): vscod
   );
 }
 
-/** `names` are titles by URI for places whose file's name alone would say too little. */
-export function write(pieces: readonly Piece[], stream: vscode.ChatResponseStream, names?: ReadonlyMap<string, string>): void {
+/** `folders` are those of `foldersOf`. */
+export function write(pieces: readonly Piece[], stream: vscode.ChatResponseStream, folders: ReadonlyMap<string, string>): void {
   for (const piece of pieces) {
     if ('text' in piece) stream.markdown(piece.text);
-    else {
-      const name = names?.get(piece.uri);
-      stream.anchor(location(piece.uri, piece.startLine, piece.endLine), ...(name ? [`${name}:${lines(piece)}`] : []));
-    }
+    else link(piece, stream, folders);
   }
 }
 
-/** Names with folders, by URI, for files of which another one has the same name. */
-export function chipNames(places: readonly { readonly uri: string; readonly path: string }[]): ReadonlyMap<string, string> {
+/** A link to lines. The editor shows the file's name and the lines, whatever title it is given. */
+export function link(
+  { uri, startLine, endLine }: LinesParam,
+  stream: vscode.ChatResponseStream,
+  folders: ReadonlyMap<string, string>,
+): void {
+  const folder = folders.get(uri);
+  if (folder) stream.markdown(`\`${folder}\` `);
+  stream.anchor(location(uri, startLine, endLine));
+}
+
+/** By URI, the folder of each file of which another one has the same name. */
+export function foldersOf(places: readonly { readonly uri: string; readonly path: string }[]): ReadonlyMap<string, string> {
   const names = shortNames(places.map(({ path }) => path));
   return new Map(
     places.flatMap(({ uri, path }) => {
       const name = names.get(path) ?? path;
-      return name.includes('/') ? [[uri, name] as const] : [];
+      const folder = name.slice(0, name.lastIndexOf('/') + 1);
+      return folder ? [[uri, folder] as const] : [];
     }),
   );
 }
@@ -42,8 +51,8 @@ export function linesOf({ uri, range }: vscode.Location): LinesParam {
   return { uri: uri.toString(), startLine: start.line + 1, endLine: last + 1 };
 }
 
-/** A file, or lines of one, as a model cites it. */
+/** A file, or lines of one, as a model cites it: in a window of several folders with the folder's name before it, as the server has it. */
 export function placeText(place: vscode.Uri | vscode.Location): string {
-  if (place instanceof vscode.Uri) return vscode.workspace.asRelativePath(place, false);
-  return `${vscode.workspace.asRelativePath(place.uri, false)}:${lines(linesOf(place))}`;
+  if (place instanceof vscode.Uri) return vscode.workspace.asRelativePath(place);
+  return `${vscode.workspace.asRelativePath(place.uri)}:${lines(linesOf(place))}`;
 }

@@ -1,4 +1,15 @@
-/** What is said to the model beside the user's own words. */
+/** What is said to the model beside the user's own words, and to the person where no model is asked. */
+
+export const NO_FOLDER = 'Open a folder first: Carrel answers from the files of a project.';
+export const NO_WORDS = 'What would you like to know about this project?';
+export const NOTHING_SELECTED = 'Select the code in an editor first, then ask `@carrel /explain`. Or ask about it in words.';
+export const NOTHING_FITS = 'Nothing in the project fits this question.';
+export const HOW_TO_USE_TOOLS =
+  'Say what shall be found out or done, such as `@carrel /tools restart the Phoenix server according to protocol`.';
+export const NOT_REVIEWED =
+  'Here the model itself decides what is looked up and sent to it, so nothing can be reviewed before. Turn the setting ' +
+  '`carrel.chat.reviewBeforeSending` off, or ask without `/tools`, of a model that an extension of the editor brings.';
+export const PLACES_FIT = 'These places of the project fit the question:';
 
 export const INSTRUCTIONS = [
   'You answer questions about the user’s project.',

@@ -24,7 +24,7 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
   prepareInvocation({ input }: vscode.LanguageModelToolInvocationPrepareOptions<Input>): vscode.PreparedToolInvocation {
     const invocationMessage = `Searching the project for “${input.query}”`;
     // Searching only reads. What is worth asking a person is the first index, which takes time and space.
-    if (this.memory.state.all.some(({ files }) => files)) return { invocationMessage };
+    if (this.memory.hasIndex) return { invocationMessage };
     return {
       invocationMessage,
       confirmationMessages: {

@@ -1,100 +1,87 @@
-/** `/tools`: the server answers with its tools and the model that the person chose; here its progress and its answer are shown. */
+/** `/tools`, and each question to the model that is set: the server answers with its tools; here its progress and its answer are shown. */
 
 import * as vscode from 'vscode';
-import { currentFolder } from '../context_client';
-import type { Memory } from '../memory/memory';
-import type { ChatMessage, ChatPlace, ChatResult, ChatStep, CompleteParams, CompleteResult } from '../protocol';
-import type { Receipts } from '../receipts/receipts';
-import type { ChatListener } from '../server/connection';
+import { attachedFolder, currentFolder, type ContextClient } from '../context_client';
+import type { ChatMessage, ChatPlace, ChatResult, ChatStep, HistoryTurn } from '../protocol';
+import type { Details, Question } from '../receipts/receipts';
+import type { Lent } from '../server/connection';
 import type { Supervisor } from '../server/supervisor';
 import { configuration } from '../settings';
 import { CitationStream, unsupported } from './citations';
-import { conversation, type Exchange } from './conversation';
-import { exchangesOf } from './history';
-import { complete } from './lent_model';
-import { chipNames, location, write } from './places';
-import { historyRoom } from './prompt';
+import type { Exchange } from './conversation';
+import { foldersOf, location, write } from './places';
+import { NOT_REVIEWED } from './prompt';
 import { receiptLink } from './receipt_link';
-
-const WAIT_MS = 30_000;
-const HOW_TO_ASK =
-  'Say what shall be found out or done, such as `@carrel /tools restart the Phoenix server according to protocol`.';
-const NOT_REVIEWED =
-  'With tools the model itself decides what is looked up and sent to it, so nothing can be reviewed before. ' +
-  'Ask without `/tools`, or turn the setting `carrel.chat.reviewBeforeSending` off.';
 
 export class ToolChat {
   constructor(
     private readonly server: Supervisor,
-    private readonly memory: Memory,
-    private readonly receipts: Receipts,
+    private readonly contextClient: ContextClient,
   ) {}
 
-  /** `turn` is filled with the question and the model's answer. */
+  /** `lent` is the editor's model; without one the server asks the model that is set. `turn` is filled with the model's answer. */
   async answer(
-    { prompt, model }: Pick<vscode.ChatRequest, 'prompt' | 'model'>,
-    context: vscode.ChatContext,
+    question: Question,
+    details: Details,
+    lent: Lent | undefined,
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
     turn: Exchange,
   ): Promise<void> {
-    const question = prompt.trim();
-    if (!question || configuration().get<boolean>('chat.reviewBeforeSending')) {
-      stream.markdown(question ? NOT_REVIEWED : HOW_TO_ASK);
+    if (configuration().get<boolean>('chat.reviewBeforeSending')) {
+      stream.markdown(NOT_REVIEWED);
+      turn.asked = '';
       return;
     }
-    stream.progress('Looking through the project');
-    await this.memory.ensureIndexed();
-    const folder = currentFolder();
-    const history = conversation(exchangesOf(context), historyRoom(model.maxInputTokens)).map(
-      ({ role, content }): ChatMessage => ({ role: role === 'user' ? 'user' : 'assistant', content }),
-    );
-    const talk = new Talk(model, stream);
-    const details = { model: model.family, ...(folder ? { workspaceFolder: folder } : {}) };
-    turn.asked = question;
-    const result = await this.server.chat(
-      {
-        ...details,
-        messages: [...history, { role: 'user', content: question }],
-        maxTokens: model.maxInputTokens,
-        waitMs: WAIT_MS,
-      },
-      talk,
-      token,
-    );
+    const shown: ChatPlace[] = [];
+    const step = (one: ChatStep): void => {
+      shown.push(...(one.places ?? []));
+      const text = progressOf(one);
+      if (text) stream.progress(text);
+    };
+    const result = await this.ask(question, details, { ...(lent ?? {}), step }, token);
     turn.said = result.text;
-    show(result, talk.places, stream);
-    this.receipts.add({
-      question: { text: question, from: 'chat' },
-      details,
-      pack: result.pack,
-      outcome: 'sent',
-      at: new Date(),
-    });
+    show(result, shown, stream);
     stream.markdown(receiptLink(result.pack));
+  }
+
+  /** What the model that is set says to a conversation, which ends with the question. */
+  async complete(messages: readonly ChatMessage[], token: vscode.CancellationToken): Promise<string> {
+    if (configuration().get<boolean>('chat.reviewBeforeSending')) return NOT_REVIEWED;
+    const text = messages.at(-1)?.content ?? '';
+    const listener = { step: () => undefined };
+    return (await this.ask({ text, from: 'chat' }, { history: messages.slice(0, -1) }, listener, token)).text;
+  }
+
+  private async ask(
+    question: Question,
+    { history = [], model, window, ...given }: Details,
+    listener: Partial<Lent> & { step(step: ChatStep): void },
+    token: vscode.CancellationToken,
+  ): Promise<ChatResult> {
+    const folder = attachedFolder(given) ?? currentFolder(); // a conversation with tools is about one
+    const details = {
+      ...given,
+      ...(folder ? { workspaceFolder: folder } : {}),
+      ...(listener.complete && model ? { model } : {}),
+    };
+    const params = await this.contextClient.prepare(question, details);
+    const messages = [...history.map(asMessage), { role: 'user', content: question.text } as const];
+    const size = listener.complete && window ? { maxTokens: window } : {};
+    const result = await this.server.chat({ ...params, ...size, messages }, listener, token);
+    this.contextClient.keep(question, details, params, result.pack, 'sent');
+    return result;
   }
 }
 
-/** The server's partner while it answers one question. */
-class Talk implements ChatListener {
-  /** What tools showed the model so far. */
-  readonly places: ChatPlace[] = [];
+function asMessage({ role, content }: HistoryTurn): ChatMessage {
+  return { role: role === 'assistant' ? 'assistant' : 'user', content };
+}
 
-  constructor(
-    private readonly model: vscode.LanguageModelChat,
-    private readonly stream: vscode.ChatResponseStream,
-  ) {}
-
-  complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
-    return complete(this.model, params, 'To answer your question with tools', token);
-  }
-
-  step({ kind, tool = '', places = [], problem = '' }: ChatStep): void {
-    if (kind === 'toolStarted') this.stream.progress(tool);
-    else if (kind === 'toolRefused') this.stream.progress(`${tool} was not run: ${problem}`);
-    else if (kind === 'askedAgain') this.stream.progress(`Asking again, since the answer can't be used: ${problem}`);
-    this.places.push(...places);
-  }
+function progressOf({ kind, tool = '', problem = '' }: ChatStep): string {
+  if (kind === 'toolStarted') return tool;
+  if (kind === 'toolRefused') return `${tool} was not run: ${problem}`;
+  return kind === 'askedAgain' ? `Asking again, since the answer can't be used: ${problem}` : '';
 }
 
 function show(
@@ -106,7 +93,7 @@ function show(
   for (const { uri, startLine, endLine } of given) stream.reference(location(uri, startLine, endLine));
   if (pack.error) stream.markdown(`> ${pack.error}\n\n`);
   const places = new CitationStream(given);
-  write([...places.push(text), ...places.end()], stream, chipNames(given));
+  write([...places.push(text), ...places.end()], stream, foldersOf(given));
   const warning = unsupported(citations);
   if (warning) stream.markdown(warning);
   else if (problem) stream.markdown(`\n\n> ${problem}\n`);

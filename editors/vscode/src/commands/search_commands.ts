@@ -3,7 +3,9 @@
 import * as vscode from 'vscode';
 import { onlyFolder, type ContextClient } from '../context_client';
 import { count } from '../memory/labels';
+import type { Memory } from '../memory/memory';
 import type { ContextResult, HitResult } from '../protocol';
+import { localFolders } from '../memory/memory';
 import { lines } from '../receipts/nodes';
 import type { Question } from '../receipts/receipts';
 import { openPlace } from '../receipts/view';
@@ -13,34 +15,38 @@ import { attach } from './chat_context';
 /** Typing rests so long before the server is asked. */
 const REST_MS = 150;
 
-export function searchCommands(server: Supervisor, contextClient: ContextClient): Record<string, (...args: never[]) => unknown> {
+export function searchCommands(
+  server: Supervisor,
+  contextClient: ContextClient,
+  memory: Memory,
+): Record<string, (...args: never[]) => unknown> {
   const plainly: Ask = (question, token) => contextClient.context(question, {}, token);
   return {
     'carrel.copyContext': async (text?: string) => {
-      const pack = await contextFor(plainly, text);
+      const pack = await contextFor(plainly, memory, text);
       if (!pack) return undefined;
       await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
       void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
       return pack;
     },
     'carrel.previewContext': async (text?: string) => {
-      const pack = await contextFor((question, token) => contextClient.preview(question, token), text);
+      const pack = await contextFor((question, token) => contextClient.preview(question, token), memory, text);
       if (pack) await vscode.commands.executeCommand('carrel.receipt.show', pack.id);
       return pack;
     },
     'carrel.insertContext': async (text?: string) => {
-      const pack = await contextFor(plainly, text);
+      const pack = await contextFor(plainly, memory, text);
       if (pack) await attach(pack);
       return pack;
     },
-    'carrel.searchProject': () => search(server),
+    'carrel.searchProject': () => search(server, memory),
     'carrel.findSimilar': () => similar(server),
   };
 }
 
 type Ask = (question: Question, token: vscode.CancellationToken) => Promise<ContextResult>;
 
-async function contextFor(ask: Ask, given: string | undefined): Promise<ContextResult | undefined> {
+async function contextFor(ask: Ask, memory: Memory, given: string | undefined): Promise<ContextResult | undefined> {
   const editor = vscode.window.activeTextEditor;
   const value = editor?.document.getText(editor.selection) ?? '';
   const text =
@@ -50,13 +56,14 @@ async function contextFor(ask: Ask, given: string | undefined): Promise<ContextR
       value: value.includes('\n') ? '' : value,
     }));
   if (!text?.trim()) return undefined;
-  const title = 'Carrel: looking through the project';
+  if (!localFolders().length) throw new Error('open a folder first.');
+  const title = memory.hasIndex ? 'Carrel: looking through the project' : 'Carrel: indexing the project for its first answer';
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_, token) => {
       const pack = await ask({ text, from: 'command' }, token);
       if (pack.error && !pack.text) throw new Error(pack.error);
-      if (!pack.hits.length) throw new Error('nothing in the project fits this question.');
+      if (!pack.hits.length) throw new Error(pack.error ?? 'nothing in the project fits this question.');
       return pack;
     },
   );
@@ -77,8 +84,14 @@ async function similar(server: Supervisor): Promise<readonly HitResult[]> {
   return hits;
 }
 
+/** A row that only says something. */
+function note(label: string, description = ''): vscode.QuickPickItem {
+  return { label, description, alwaysShow: true };
+}
+
 /** A list that follows what is typed. Order and choice are the server's: the list must not filter again. */
-async function search(server: Supervisor): Promise<void> {
+async function search(server: Supervisor, memory: Memory): Promise<void> {
+  if (!localFolders().length) throw new Error('open a folder first.');
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
   pick.title = 'Carrel: Search';
   pick.placeholder = 'Words, a question, or a name';
@@ -89,19 +102,30 @@ async function search(server: Supervisor): Promise<void> {
   const look = async (query: string): Promise<void> => {
     running?.cancel();
     const source = (running = new vscode.CancellationTokenSource());
+    if (!query.trim()) {
+      pick.items = [];
+      pick.busy = false;
+      return;
+    }
     pick.busy = true;
     try {
-      const { hits } = query.trim()
-        ? await server.request('carrel/search', { ...where, query, limit: 30, plan: 'never' }, source.token)
-        : { hits: [] };
-      if (running === source)
-        pick.items = hits.map(hit => ({
-          label: hit.symbol ?? hit.path,
-          description: `${hit.path}:${lines(hit)}`,
-          detail: hit.text.trim().split('\n', 1)[0] ?? '',
-          alwaysShow: true,
-          hit,
-        }));
+      await memory.look();
+      if (running !== source) return;
+      if (!memory.hasIndex)
+        pick.items = [note('$(sync~spin) Indexing the project first', 'the places come as soon as it is done')];
+      const asked = { ...where, query, limit: 30, plan: 'never', waitMs: memory.waitMs } as const;
+      const { hits, state } = await server.request('carrel/search', asked, source.token);
+      if (running !== source) return;
+      const rows = hits.map(hit => ({
+        label: hit.symbol ?? hit.path,
+        description: `${hit.path}:${lines(hit)}`,
+        detail: hit.text.trim().split('\n', 1)[0] ?? '',
+        alwaysShow: true,
+        hit,
+      }));
+      if (state === 'indexing')
+        pick.items = [...rows, note('$(sync~spin) The project is being indexed', 'places may be missing')];
+      else pick.items = rows.length ? rows : [note('$(circle-slash) Nothing in the project fits')];
     } catch (error) {
       if (!source.token.isCancellationRequested) throw error;
     } finally {

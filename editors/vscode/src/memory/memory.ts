@@ -12,6 +12,10 @@ import { badge, cancelledText, count, progressText } from './labels';
 
 /** The whole status is asked for so long after the last change: it counts more than a notification does. */
 const REST_MS = 300;
+/** Then the answer is what is there by then. */
+const FIRST_INDEX_MS = 30_000;
+/** A small project is whole by then. */
+const MOMENT_MS = 3_000;
 
 export class Memory implements vscode.Disposable {
   readonly state = new MemoryState();
@@ -20,6 +24,7 @@ export class Memory implements vscode.Disposable {
   private readonly view: vscode.TreeView<Node>;
   private readonly disposables: vscode.Disposable[];
   private timer: NodeJS.Timeout | undefined;
+  private inSight: Promise<unknown> | undefined;
 
   constructor(
     private readonly server: Supervisor,
@@ -68,15 +73,11 @@ export class Memory implements vscode.Disposable {
     this.renew();
   }
 
-  /** Index one folder, or every one, where a person can see it and stop it. The server is told before this returns. */
-  async index(only?: string, caller?: vscode.CancellationToken): Promise<IndexResult[]> {
-    const stop = new vscode.CancellationTokenSource();
-    caller?.onCancellationRequested(() => stop.cancel());
-    const results: IndexResult[] = [];
-    const work = this.indexEach(only, results, stop.token);
+  /** Index one folder, or every one, where a person can see it and stop it: one such progress at a time. */
+  async index(only?: string): Promise<IndexResult[]> {
+    await this.inSight?.catch(() => undefined);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel: indexing', cancellable: true };
-    await vscode.window.withProgress(options, async (progress, token) => {
-      token.onCancellationRequested(() => stop.cancel());
+    const results = vscode.window.withProgress(options, async (progress, token) => {
       let reached = 0;
       const following = this.server.onProgress(() => {
         const { work: now } = this.state;
@@ -85,13 +86,25 @@ export class Memory implements vscode.Disposable {
         reached = Math.max(reached, now.percentage);
       });
       try {
-        await work;
-      } catch (error) {
-        if (!isCancelled(error)) throw error;
+        return await this.indexUnseen(token, only);
       } finally {
         following.dispose();
       }
     });
+    this.inSight = Promise.resolve(results);
+    return results;
+  }
+
+  /** Index one folder, or every one; whoever asks for it shows the progress. Of a run that is cancelled only what ended is given. */
+  async indexUnseen(token: vscode.CancellationToken, only?: string): Promise<IndexResult[]> {
+    const results: IndexResult[] = [];
+    try {
+      for (const { uri } of localFolders()) {
+        if (!only || uri.toString() === only) results.push(await this.server.index({ workspaceFolder: uri.toString() }, token));
+      }
+    } catch (error) {
+      if (!isCancelled(error)) throw error;
+    }
     await this.refresh();
     return results;
   }
@@ -108,12 +121,20 @@ export class Memory implements vscode.Disposable {
     return cancelledText(this.state.all);
   }
 
-  /** A question starts a first index by itself; here it is made to be seen. Doesn't wait for its end. */
-  async ensureIndexed(): Promise<void> {
-    const known = (): boolean => this.folders().every(({ status }) => status && status.state !== 'empty');
-    if (known()) return;
-    await this.refresh();
-    if (!known()) void this.index().catch(() => undefined); // the answer to the question says what is wrong
+  /** Learn how the index is, where that isn't known yet. A question starts a first one by itself; the status bar shows it. */
+  async look(): Promise<void> {
+    if (!this.folders().every(({ status }) => status && status.state !== 'empty')) await this.refresh();
+  }
+
+  /** Whether anything can be found yet. */
+  get hasIndex(): boolean {
+    return this.state.all.some(({ files }) => files);
+  }
+
+  /** How long a question waits for a first index. Where a part of one is there, an answer from it comes soon, and says so. */
+  get waitMs(): number {
+    const begun = this.folders().some(({ status }) => status?.files && status.unfinished);
+    return begun ? MOMENT_MS : FIRST_INDEX_MS;
   }
 
   cancel(): void {
@@ -133,6 +154,7 @@ export class Memory implements vscode.Disposable {
     const { anyOn: on, usable } = this.switches;
     const shown = badge(this.server.state, this.state.all, this.state.work, { on, usable });
     this.item.text = shown.text;
+    this.item.accessibilityInformation = { label: shown.spoken, role: 'button' };
     this.item.tooltip = shown.tooltip;
     this.item.command = shown.command;
     this.item.backgroundColor = shown.trouble ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
@@ -147,12 +169,6 @@ export class Memory implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     for (const disposable of this.disposables) disposable.dispose();
-  }
-
-  private async indexEach(only: string | undefined, results: IndexResult[], token: vscode.CancellationToken): Promise<void> {
-    for (const { uri } of localFolders()) {
-      if (!only || uri.toString() === only) results.push(await this.server.index({ workspaceFolder: uri.toString() }, token));
-    }
   }
 
   private refreshSoon(): void {

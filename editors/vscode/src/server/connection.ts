@@ -62,8 +62,8 @@ export interface Lent {
   complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult>;
 }
 
-/** Whoever asks for a review, or for an answer with tools, lends the model for it. */
-export interface Lender<Step> extends Lent {
+/** Whoever asks for a review, or for an answer with tools, lends the model for it; without one the server asks the model that is set. */
+export interface Lender<Step> extends Partial<Lent> {
   step(step: Step): void;
 }
 
@@ -73,7 +73,7 @@ export type ChatListener = Lender<ChatStep>;
 export class Connection {
   private readonly lenders = new Map<
     CompleteParams['modelToken'],
-    { readonly listener: Lent; readonly over: vscode.CancellationTokenSource }
+    { readonly listener: Partial<Lent>; readonly over: vscode.CancellationTokenSource }
   >();
 
   private constructor(
@@ -161,16 +161,19 @@ export class Connection {
   private async lending<M extends 'carrel/augment' | 'carrel/chat' | 'carrel/review', Step>(
     method: M,
     params: Requests[M]['params'],
-    listener: Lent & Partial<Lender<Step>>,
+    listener: Partial<Lender<Step>>,
     token?: vscode.CancellationToken,
   ): Promise<Requests[M]['result']> {
     const id = `carrel-model-${randomUUID()}`;
     const over = new vscode.CancellationTokenSource();
     this.lenders.set(id, { listener, over });
     const following = this.client.onProgress(new ProgressType<Step>(), id, step => listener.step?.(step));
-    const wanted = listener.step ? { partialResultToken: id } : {};
+    const wanted = {
+      ...(listener.step ? { partialResultToken: id } : {}),
+      ...(listener.complete ? { modelToken: id } : {}),
+    };
     try {
-      return await this.request(method, { ...params, modelToken: id, ...wanted }, token);
+      return await this.request(method, { ...params, ...wanted }, token);
     } finally {
       following.dispose();
       this.lenders.delete(id);
@@ -206,7 +209,7 @@ export class Connection {
   private async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     try {
       const asked = this.lenders.get(params.modelToken);
-      if (!asked) throw new Error('nobody here asked for this');
+      if (!asked?.listener.complete) throw new Error('nobody here asked for this');
       token.onCancellationRequested(() => asked.over.cancel());
       return await asked.listener.complete(params, asked.over.token);
     } catch (error) {
@@ -263,7 +266,8 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
       },
       handleWorkDoneProgress: (token, progress, next) => {
         listener.progress(token, progress);
-        next(token, progress);
+        // The status bar shows it already: the client's own display never begins, and only hears that it is over.
+        if (progress.kind === 'end') next(token, progress);
       },
     },
   };

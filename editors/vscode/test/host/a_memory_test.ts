@@ -12,7 +12,7 @@ describe('the memory of a project', () => {
   it('starts with nothing running, and says so', async () => {
     const { server, memory, activationMs } = await carrel();
     assert.equal(server.state.kind, 'stopped');
-    assert.match(memory.item.text, /circle-slash.* Carrel: off$/);
+    assert.match(memory.item.text, /Carrel: on request$/);
     assert.deepEqual(memory.tree.getChildren(), [], 'the view shows its welcome');
     assert(activationMs < 100, `activation took ${activationMs} ms`);
     const commands = await vscode.commands.getCommands(true);
@@ -45,6 +45,29 @@ describe('the memory of a project', () => {
     const [status] = memory.state.all;
     assert.equal(status?.complete, false);
     if (status.files) assert.match(memory.item.text, /: [\d,]+ of 4\d\d files: resume$/);
+  });
+
+  it('waits for a moment only where a part of the project is indexed, and says so', async () => {
+    const { server, memory } = await carrel();
+    const request = server.request.bind(server);
+    const waits: unknown[] = [];
+    server.request = (method, params, token) => {
+      if (method === 'carrel/context') waits.push((params as { waitMs?: number }).waitMs);
+      return request(method, params, token);
+    };
+    try {
+      const [status] = memory.state.all;
+      const input = { query: 'how is a login checked?' };
+      const result = await vscode.lm.invokeTool('carrel_search', { input, toolInvocationToken: undefined });
+      if (status?.files) assert.deepEqual(waits, [3_000]);
+      const text = (result.content[0] as vscode.LanguageModelTextPart).value;
+      await memory.refresh();
+      if (memory.state.all[0]?.unfinished) assert.match(text, /The index is unfinished: .*“Carrel: Index This Project”/);
+    } finally {
+      server.request = request;
+    }
+    await vscode.commands.executeCommand('carrel.memory.index');
+    await memory.clear(); // for the next one to begin anew
   });
 
   it('indexes with progress in numbers of files', async () => {

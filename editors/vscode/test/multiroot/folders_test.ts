@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { carrel } from '../host/carrel';
+import { foldersOf, link } from '../../src/chat/places';
+import { carrel, until } from '../host/carrel';
+import { recordingModel } from '../host/chat';
 
 const folders = (): readonly vscode.WorkspaceFolder[] => vscode.workspace.workspaceFolders ?? [];
 
@@ -23,6 +25,56 @@ describe('a window with two folders', () => {
     const { memory } = await carrel();
     const node = memory.tree.getChildren().find(({ label }) => label === 'press');
     assert.equal((await vscode.commands.executeCommand<unknown[]>('carrel.memory.index', node)).length, 1);
+  });
+
+  it('looks only where a person says: in the folder that they attach, or the one of a file', async () => {
+    const { receipts } = await carrel();
+    const question = '@carrel how is a page printed, and how is a login checked?';
+    const [shop, press] = folders();
+    assert(shop && press);
+    for (const [attached, expected] of [
+      [press.uri, 'printing.py'],
+      [vscode.Uri.joinPath(press.uri, 'printing.py'), 'printing.py'],
+      [vscode.Uri.joinPath(shop.uri, 'src'), 'src/auth.py'],
+    ] as const) {
+      await recordingModel();
+      const before = receipts.shown;
+      await vscode.commands.executeCommand('workbench.action.chat.newChat');
+      await vscode.commands.executeCommand('workbench.action.chat.open', { query: question, attachFiles: [attached] });
+      const { pack } = await until(
+        'the answer',
+        () => receipts.shown !== before && receipts.shown?.outcome === 'sent' && receipts.shown,
+        40,
+      );
+      const paths = pack.hits.map(({ path }) => path);
+      assert(paths.includes(expected), `${attached.path}: ${paths.join()}`);
+      assert(
+        pack.hits.every(({ uri }) => uri.startsWith(vscode.workspace.getWorkspaceFolder(attached)?.uri.toString() ?? '?')),
+        paths.join(),
+      );
+      if (expected === 'src/auth.py')
+        assert(
+          paths.every(path => path.startsWith('src/')),
+          paths.join(),
+        );
+    }
+  });
+
+  it('tells files of one name apart by their folders', () => {
+    const written: string[] = [];
+    const stream = {
+      markdown: (text: string) => void written.push(text),
+      anchor: ({ uri, range }: vscode.Location) => void written.push(`[${uri.path}:${range.start.line + 1}]`),
+    } as unknown as vscode.ChatResponseStream;
+    const places = ['shop/src/edit.py', 'press/src/edit.py', 'press/once.py'].map(path => ({ uri: `file:///${path}`, path }));
+    for (const { uri } of places) link({ uri, startLine: 3, endLine: 4 }, stream, foldersOf(places));
+    assert.deepEqual(written, [
+      '`shop/src/` ',
+      '[/shop/src/edit.py:3]',
+      '`press/src/` ',
+      '[/press/src/edit.py:3]',
+      '[/press/once.py:3]',
+    ]);
   });
 
   it('answers from all folders, whatever is in front', async () => {
