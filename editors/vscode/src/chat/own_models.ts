@@ -130,14 +130,11 @@ export class OwnModels implements ModelProvider, vscode.Disposable {
 
   /** The name of the chat model that is set: by the server, which also reads the person's own settings file, else by the editor's settings. */
   private async configured(): Promise<string | undefined> {
-    if (this.server.answers) {
-      try {
-        const { models } = await this.server.request('carrel/providers', {});
-        const chat = models.find(({ role }) => role === 'chat');
-        return chat && (chat.model || chat.provider);
-      } catch {
-        // It has gone, or no folder is open.
-      }
+    // It may be going, or no folder be open.
+    const told = await this.server.askRunning('carrel/providers', {}).catch(() => undefined);
+    if (told) {
+      const chat = told.models.find(({ role }) => role === 'chat');
+      return chat && (chat.model || chat.provider);
     }
     const set = configuration().get<{ chat?: { provider?: string; model?: string } }>('models')?.chat;
     return set?.provider && (set.model ?? set.provider);

@@ -104,6 +104,11 @@ export class Supervisor implements vscode.Disposable {
     return this.again(connection => connection.request(method, params, token), token);
   }
 
+  /** Ask the server that runs: for what is worth no start, nor another one when it dies. Gives undefined where none runs. */
+  async askRunning<M extends Askable>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result'] | undefined> {
+    return this.connection?.request(method, params);
+  }
+
   private async again<T>(ask: (connection: Connection) => Promise<T>, token?: vscode.CancellationToken): Promise<T> {
     const connection = await this.connected();
     try {
