@@ -31,7 +31,8 @@ RESULTS = Path(__file__).parent / "mutations.json"
 NOTICED = 0.005
 FACTORS = frozenset(
     """
-    in_its_file constructor test example compatibility re_export declaration generated prose data path_of_change in_front open file_decay
+    in_its_file constructor test example compatibility re_export declaration generated prose data path_of_change in_front open
+    file_decay
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 OFF = dict.fromkeys(FACTORS, 1.0)
