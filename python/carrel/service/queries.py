@@ -75,6 +75,11 @@ class Found:
         left_out = {hit.chunk.id for one in (self.own, *self.further) for hit in one.hits} - kept
         return tuple(hit for hit in self.hits if hit.chunk.id not in left_out)
 
+    @property
+    def with_evidence(self) -> tuple[Hit, ...]:
+        """Return the hits, but none where not one shares a word with the question or is likely to answer it."""
+        return self.hits if self.answer or any(hit.signals.matched for hit in self.hits) else ()
+
 
 async def search(
     workspace: Workspace,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import pty
 import shutil
 import signal
 import subprocess
@@ -14,16 +13,14 @@ from pathlib import Path
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
+from tests.frontends.cli.terminal import CARREL, on_terminal, posix_only
 from tests.waiting import wait_until
 
 from carrel.composition import composition
 from carrel.frontends.cli.terminal.terminal_text import one_line
 
-CARREL = (sys.executable, "-m", "carrel")
 EVIL = "\x1b[31mred\nFORGED:1-1  1.00\u202e.py"
 SHOWN = "\\x1b[31mred\\x0aFORGED:1-1  1.00\\u202e.py"
-
-posix_only = pytest.mark.skipif(os.name != "posix", reason="bytes, devices and signals as POSIX has them")
 
 
 @posix_only
@@ -73,25 +70,6 @@ def test_names_and_code_forge_no_line_and_move_no_cursor(run: Run, project: Path
     code, out, err = run("context", "wombat_counter", "--tokens", "8")
     assert "\x1b" not in err
     assert SHOWN in err
-
-
-def on_terminal(*arguments: str) -> bytes:
-    """What a command writes to standard output where that is a terminal."""
-    ours, its = pty.openpty()
-    with subprocess.Popen([*CARREL, *arguments], stdout=its, stderr=subprocess.DEVNULL) as process:
-        os.close(its)
-        written = b""
-        while True:
-            try:
-                data = os.read(ours, 65_536)
-            except OSError:  # Linux: the other end was closed
-                break
-            if not data:
-                break
-            written += data
-    os.close(ours)
-    assert process.returncode == 0
-    return written
 
 
 @posix_only

@@ -35,6 +35,10 @@ MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", 
 """Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.cli.assistants.clients` says where it is."""
 
 
+_USUAL_ACTIONS = {"agents": "status", "models": "list", "sources": "list", "store": "status", "tools": "list"}
+"""What a command does that is typed without an action."""
+
+
 class WrongUsage(Exception):
     """What was typed is no command; `usage` says what would be."""
 
@@ -56,6 +60,8 @@ class _Parser(ArgumentParser):
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse as argparse does; what is left over is told by the command that doesn't know it."""
         given, program = split_program(sys.argv[1:] if args is None else args)
+        if (usual := _USUAL_ACTIONS.get(given[0] if given else "")) and not _names_action(given[1:]):
+            given = [given[0], usual, *given[1:]]
         parsed, unknown = self.parse_known_args(given, namespace)
         parsed.server = program or getattr(parsed, "server", [])
         command: _Parser = parsed.parser
@@ -77,6 +83,11 @@ class _Parser(ArgumentParser):
             known = [str(choice) for choice in action.choices]
             message = f"invalid choice: {value!r} (choose from {', '.join(known)})"
             raise ArgumentError(action, message + did_you_mean(str(value), known))
+
+
+def _names_action(typed: Sequence[str]) -> bool:
+    """Return whether an action stands behind a command; help is about the command itself."""
+    return bool(typed) and (not typed[0].startswith("-") or typed[0] in ("-h", "--help"))
 
 
 def _name_folder_once(parsed: Namespace, command: _Parser) -> None:

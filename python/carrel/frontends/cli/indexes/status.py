@@ -41,8 +41,12 @@ def run(arguments: Namespace, output: Output) -> int:
     status = with_commands(root, output, _status)
     if output.json:
         output.value(status)
-    else:
+    elif status.store or isinstance(status.error, str):
         _show(status, output)
+    else:
+        output.text(f"not indexed: {root}. `carrel index` there makes its index, as the first question does.")
+        for problem in status.problems:
+            output.text(f"problem: {problem}")
     if not root.exists():
         output.note(f"{root} is gone; its index goes 30 days after its last use, or with: carrel clear {root}")
     return 0

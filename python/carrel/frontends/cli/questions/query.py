@@ -115,16 +115,19 @@ def _show_hits(result: Any, output: Output) -> None:
     places = isinstance(result.text, str)
     if places and result.hits:
         output.whole(result.text)
-    for hit in () if places else result.hits:
+    for number, hit in enumerate(() if places else result.hits):
+        if number:
+            output.gap()
         symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
-        output.text(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.score:.2f}{symbol}")
+        span = f":{hit.start_line}-{hit.end_line}"
+        output.styled((hit.path, "bold magenta"), (span, "green"), (f"  {hit.score:.2f}", "dim"), (symbol, "cyan"))
         lines = LINE_END.split(hit.text.rstrip("\r\n"))
         for line in lines[:_SHOWN_LINES]:
-            output.text(f"    {line}")
+            output.styled((f"    {line}", ""))
         if len(lines) > _SHOWN_LINES:
-            output.text(f"    … {len(lines) - _SHOWN_LINES} lines more")
+            output.styled((f"    … {len(lines) - _SHOWN_LINES} lines more", "dim"))
         if change := hit.last_change:  # UNSET is false
-            output.text(f"    changed last: {change.sha[:10]} {change.at[:10]} {change.author}: {change.subject}")
+            output.styled((f"    changed last: {change.sha[:10]} {change.at[:10]} {change.author}: {change.subject}", "dim"))
     _tell_rewritten(result, output)
     if result.hits and (unsure := doubt(result.confidence)):
         output.note(unsure)

@@ -47,6 +47,24 @@ class Output:
         if not self.silent:
             _write(one_line(text).encode())
 
+    def styled(self, *parts: tuple[str, str]) -> None:
+        """Print one line of texts with their styles: on a terminal in colour, unless NO_COLOR is set, and cut to its width."""
+        plain = "".join(text for text, _ in parts)
+        console = self.console() if _is_terminal(sys.stdout) and not self.silent else None
+        if console is None or console.legacy_windows:
+            self.text(plain)
+            return
+        from rich.text import Text
+
+        with console.capture() as shown:
+            console.print(Text.assemble(*((one_line(text), style) for text, style in parts)), no_wrap=True, overflow="ellipsis")
+        _write(shown.get().encode(), end=b"")
+
+    def gap(self) -> None:
+        """Print a blank line where a person looks on."""
+        if _is_terminal(sys.stdout) and not self.silent:
+            _write(b"")
+
     def whole(self, text: str) -> None:
         """Print a text of many lines: byte for byte into a file or a pipe, harmless on a terminal."""
         shown = harmless(text) if _is_terminal(sys.stdout) else text

@@ -101,12 +101,14 @@ class Commands:
             rerank=params.rerank,
             sources=params.sources,
         )
-        hits = [without_text(hit) for hit in found.hits] if params.format == "places" else found.hits
+        hits = found.with_evidence
+        if params.format == "places":
+            hits = tuple(map(without_text, hits))
         result = self._search_result(searched, hits, convert.from_diagnostics(found.own), started)
         if params.format == "places":
             result = structs.replace(result, text=places_text(hits))
         if params.last_change:
-            changes = await group_search.last_changes(searched, found.hits)
+            changes = await group_search.last_changes(searched, hits)
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
         done, routes = found.diagnostics, convert.from_routes(found.routes)
         return structs.replace(
