@@ -45,15 +45,22 @@ def test_the_public_names_are_these() -> None:
     names: dict[str, object] = {}
     exec("from carrel import *", names)  # noqa: S102 - as a person types it
     assert {
+        "Answer",
         "ApproximateTokenizer",
         "BagOfWords",
         "Budget",
+        "Chat",
         "Index",
         "Message",
+        "Review",
         "SearchHit",
+        "ask",
         "bag_of_words",
+        "chat",
         "pick_files_by_grouped_chunk_hits",
+        "review",
     } == names.keys() - {"__builtins__"}
+    assert dir(carrel) == sorted(names.keys() - {"__builtins__"})
     with pytest.raises(AttributeError):
         _ = carrel.nothing_of_the_kind
 
@@ -77,6 +84,15 @@ def test_texts_are_added_and_searched() -> None:
         index.add_file("auth.py", ORDER.replace("Order", "Invoice"))
         assert not any("authenticate_user" in hit.content for hit in index.search("authenticate_user"))
         assert len(index) == 3
+
+
+def test_a_hit_has_what_the_index_knows_of_its_chunk() -> None:
+    """Spec A8: definitions, enclosing class, imports."""
+    with carrel.Index() as index:
+        methods = "".join(f"\n    def rule_{number}(self):\n        return {number} * self.price\n" for number in range(15))
+        index.add_file("shop.py", f"import os\nfrom json import loads\n\n\nclass Order:\n    price = 1\n{methods}")
+        [hit] = index.search("rule_7", k=1)
+        assert (hit.definitions, hit.class_name, hit.imports) == (("rule_7",), "Order", ("os", "json"))
 
 
 def test_the_context_keeps_its_budget_and_the_tool_its_form() -> None:
@@ -336,11 +352,11 @@ def test_tokens_are_counted_as_the_caller_wants() -> None:
 def test_files_are_picked_by_their_chunks() -> None:
     with three() as index:
         files = carrel.pick_files_by_grouped_chunk_hits(None, index, "database pool configuration", n_files=2)
-        assert files[0][0] == "db/pool.py"
+        assert files[0] == "db/pool.py"
         assert len(files) <= 2
         assert carrel.pick_files_by_grouped_chunk_hits(bundled(), index, "database pool configuration", n_files=2) == files
         folders = carrel.pick_files_by_grouped_chunk_hits(None, index, "database pool", file_key="folder")
-        assert folders[0][0] == "db"
+        assert folders[0] == "db"
         with pytest.raises(InvalidInput, match="can't be compared with the index"):
             carrel.pick_files_by_grouped_chunk_hits(carrel.bag_of_words(), index, "database")
 

@@ -74,7 +74,11 @@ CANDIDATES = 20
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A place that answers a query. Lines are 1-based and inclusive; `score` is relevance from 0 to 1."""
+    """A place that answers a query. Lines are 1-based and inclusive; `score` is relevance from 0 to 1.
+
+    `definitions` are the names that it defines, `class_name` is the class, or heading, that it stands in, and `imports` is what
+    its file imports (spec A8), as far as the index knows them.
+    """
 
     content: str
     file_path: str
@@ -82,6 +86,9 @@ class SearchHit:
     end_line: int
     score: float
     symbol: str = ""
+    class_name: str = ""
+    definitions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
 
 
 def bag_of_words() -> Embedder:
@@ -387,8 +394,8 @@ def pick_files_by_grouped_chunk_hits(
     candidate_pool_size: int = 200,
     n_files: int = 5,
     file_key: str | Callable[[ChunkInfo], str] = "filename",
-) -> list[tuple[str, float]]:
-    """Return the `n_files` best files as (path, summed relevance), best first (spec E6).
+) -> list[str]:
+    """Return the paths of the `n_files` best files by the summed relevance of their chunks, best first (spec E6).
 
     At most `candidate_pool_size` chunks are summed, by what `file_key` names: "filename" (the path), "folder", "language",
     "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.
@@ -399,7 +406,7 @@ def pick_files_by_grouped_chunk_hits(
     own = index.embedder.spec.id
     if embedder is not None and embedder.spec.id != own:
         raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
-    return files.pick_files_by_grouped_chunk_hits(
+    found = files.pick_files_by_grouped_chunk_hits(
         index.embedder,
         index.store.snapshot(),
         section_query,
@@ -407,6 +414,7 @@ def pick_files_by_grouped_chunk_hits(
         checked("n_files", n_files, int),
         file_key,
     )
+    return [name for name, _ in found]
 
 
 def _listed(hits: Sequence[Hit]) -> str:
@@ -415,4 +423,15 @@ def _listed(hits: Sequence[Hit]) -> str:
 
 def _public(hit: Hit) -> SearchHit:
     chunk = hit.chunk
-    return SearchHit(chunk.text, chunk.path, chunk.span.start_line, chunk.span.end_line, hit.score, chunk.symbol)
+    lines = chunk.span
+    return SearchHit(
+        content=chunk.text,
+        file_path=chunk.path,
+        start_line=lines.start_line,
+        end_line=lines.end_line,
+        score=hit.score,
+        symbol=chunk.symbol,
+        class_name=chunk.container,
+        definitions=chunk.definitions,
+        imports=chunk.imports,
+    )

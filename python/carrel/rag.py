@@ -1,10 +1,10 @@
 """Retrieval for any agent (spec E): find documents, put them into a prompt that fits the model's window, ask the model.
 
     from carrel import Index
-    from carrel.rag import PlainIndex, RAGAgent
+    from carrel.rag import PlainIndex, RAGAgent, chat_model
 
     with Index("path/to/project") as index:
-        agent = RAGAgent(llm, PlainIndex(index), None)  # `llm` is any object with `ask`
+        agent = RAGAgent(chat_model(), PlainIndex(index), None)  # or any object with `ask`
         print(agent.run("how are retries done?"))
 
 Stores, embedders and models are plain objects with one method each (`carrel.extensions.rag.protocols`). `Plain...` makes one of a
@@ -22,7 +22,7 @@ from carrel.composition.composition import Composition
 from carrel.extensions.rag import calls
 from carrel.extensions.rag.as_ports import ChatModelPort, EmbedderPort, SourcePort
 from carrel.extensions.rag.config import RAGAgentConfig, RetrieveResult
-from carrel.extensions.rag.context import MakeSource
+from carrel.extensions.rag.context import BuildContext, MakeSource
 from carrel.extensions.rag.documents import Document, source_of_document
 from carrel.extensions.rag.files import pick_files
 from carrel.extensions.rag.pipeline import Pipeline, Question
@@ -33,7 +33,8 @@ from carrel.extensions.rag.tokens import TokenizerPort
 from carrel.model.errors import InvalidInput, WindowTooSmall
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Query
-from carrel.settings.settings import Settings
+from carrel.settings.settings import Settings, resolve
+from carrel.settings.settings_files import read_user
 
 __all__ = [
     "AskModel",
@@ -55,6 +56,7 @@ __all__ = [
     "TextStore",
     "TokenizerPort",
     "WindowTooSmall",
+    "chat_model",
     "pick_files_by_grouped_chunk_hits",
     "source_of_document",
 ]
@@ -67,7 +69,8 @@ class RAGAgent:
     """Answer questions from the documents of a store.
 
     `embedder` makes the vectors that `vectorstore` is asked by. With None the store is asked by the question's text, by its
-    `text_search`. `make_source` names where a document is from, given what the store gave.
+    `text_search`. `make_source` names where a document is from, given what the store gave; `build_context` makes the whole
+    context of them, in place of header, text and separator, and is trimmed at its end.
 
     Calls block, also where model, store or embedder are awaited; from a coroutine use `asyncio.to_thread`. Safe to share between
     threads if these are. Raises `InvalidInput` for arguments that can't be used, `WindowTooSmall` where prompts and history leave
@@ -83,6 +86,7 @@ class RAGAgent:
         config: RAGAgentConfig | None = None,
         logger: logging.Logger | None = None,
         make_source: MakeSource | None = None,
+        build_context: BuildContext | None = None,
     ) -> None:
         calls.check_store(vectorstore, embedder, "vectorstore")
         self._pipeline = Pipeline(
@@ -92,6 +96,7 @@ class RAGAgent:
             config or RAGAgentConfig(),
             logger or logging.getLogger(__name__),
             make_source or source_of_document,
+            build_context,
             self._default_tokenizer,
         )
 
@@ -233,6 +238,15 @@ class RAGAgent:
         return Composition().tokenizer(Settings(), None, chars_per_token=ratio)
 
 
+def chat_model(name: str | None = None) -> PlainChatModel:
+    """Return the chat model that the user's settings name, or its provider's model of this name, for an agent to ask.
+
+    Raises `SettingsError`, and `ProviderError` where none is set.
+    """
+    settings, _ = resolve(read_user())
+    return PlainChatModel(Composition().chat_model(settings, name))
+
+
 class PlainIndex(PlainLocalIndex):
     """A `carrel.Index` as an agent's store.
 
@@ -252,8 +266,8 @@ def pick_files_by_grouped_chunk_hits(
     candidate_pool_size: int = 200,
     n_files: int = 5,
     file_key: str | Callable[[Any], str] = "filename",
-) -> list[tuple[str, float]]:
-    """Return the `n_files` best files with the summed scores of their chunks, best first (spec E6).
+) -> list[str]:
+    """Return the paths of the `n_files` best files by the summed scores of their chunks, best first (spec E6).
 
     `vector_db` is a `carrel.Index`, for which `carrel.pick_files_by_grouped_chunk_hits` answers, or any store of an agent with
     the embedder of its vectors, None where it is asked by text. There `file_key` is a key of the documents' metadata, "filename"

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.service import context_service, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from carrel.agent.tools.read_lines import ReadLines
     from carrel.model.conversation import Message
     from carrel.model.local_index import SnapshotView
-    from carrel.model.ports import ChatModel
+    from carrel.model.ports import ChatModel, Tool
     from carrel.model.types import ContextItem, Query
     from carrel.pack.compare import Comparison, Strategy
     from carrel.service.workspace import Workspace
@@ -33,12 +34,13 @@ _MOST_BEFORE = 20
 class AskRequest:
     """A conversation that ends in a question, and the context that is wanted for it.
 
-    `max_tokens` is how many the model takes; None for what its spec says.
+    `max_tokens` is how many the model takes; None for what its spec says. `tools` are the caller's, beside the workspace's.
     """
 
     messages: tuple[Message, ...]
     context: ContextRequest
     max_tokens: int | None = None
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
         offered += catalogue_tools(service, lambda: knowledge_form.NAME in finished)
         servers = service.servers_kept()
+    offered += request.tools
+    names = [tool.spec.name for tool in offered]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidInput("tools", f"have a name that is taken: {', '.join(twice)}", "Give the tool another name.")
     reader = ReadLines(WorkspaceIndex(workspace), tokenizer, scope)
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)

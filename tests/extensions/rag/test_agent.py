@@ -186,6 +186,40 @@ def test_places_in_files_are_named_with_their_lines() -> None:
     assert result.context == "Source: a/b.py:3-9\nx"
 
 
+def test_the_context_builder_can_be_replaced() -> None:
+    """Spec E5: a context builder with replaceable `make_source`, separator and header, or one's own in its place."""
+    found = FixedStore([document("first", id=1), document("second", id=2)])
+    own = agent(found, build_context=lambda docs: " | ".join(f"{doc.metadata['id']}: {doc.text}" for doc in docs))
+    result = own.retrieve("q")
+    assert (result.context, result.meta["docs_in_context"]) == ("1: first | 2: second", [0, 1])
+    long = agent(found, model=ScriptedModel(window=200, tokenizer=Characters()), build_context=lambda _: "x" * 1_000)
+    short = long.retrieve("q", base_system_prompt="s", base_user_prompt="{context}{query}")
+    assert short.context.strip("x") == ""
+    assert 0 < short.context_tokens_used < 200
+    with pytest.raises(InvalidInput, match=r"build_context: failed for documents: ZeroDivisionError"):
+        agent(found, build_context=lambda _: str(1 // 0)).retrieve("q")
+    with pytest.raises(InvalidInput, match=r"build_context: gave a value of type list"):
+        agent(found, build_context=list).retrieve("q")
+
+
+def test_the_configuration_takes_its_values_in_the_order_of_the_spec() -> None:
+    """Spec E2."""
+    values = (7, 0.4, 99, 0.5, 16, 8, False, "~", "From {source}", False, 3.0)
+    assert RAGAgentConfig(*values) == RAGAgentConfig(
+        top_k=7,
+        similarity_threshold=0.4,
+        fixed_max_new_tokens=99,
+        auto_output_ratio=0.5,
+        min_output_tokens=16,
+        safety_margin_tokens=8,
+        include_metadata_in_context=False,
+        context_separator="~",
+        context_item_header_fmt="From {source}",
+        normalize_embeddings=False,
+        approx_chars_per_token=3.0,
+    )
+
+
 def test_make_source_names_documents() -> None:
     found = [document("x", id=7)]
     assert agent(found, make_source=lambda doc: f"no. {doc.metadata['id']}").retrieve("q").context == "Source: no. 7\nx"

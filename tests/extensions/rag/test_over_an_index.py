@@ -11,12 +11,16 @@ from tests.shop import IGNORED, SHOP, write_files
 from tests.support.plain_parts import FixedStore, ScriptedModel, document
 
 import carrel
+from carrel.composition.composition import Composition
+from carrel.model.conversation import Completion
 from carrel.model.errors import InvalidInput
+from carrel.model.fakes import FakeChatModel
 from carrel.rag import (
     PlainEmbedder,
     PlainIndex,
     RAGAgent,
     RAGAgentConfig,
+    chat_model,
     pick_files_by_grouped_chunk_hits,
 )
 
@@ -120,12 +124,20 @@ def test_several_questions_make_one_answer(index: carrel.Index) -> None:
     assert model.last["user_prompt"].endswith("Question: What does the shop do?")
 
 
+def test_the_chat_model_of_the_settings_answers(index: carrel.Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = FakeChatModel(Completion("By a salted hash."))
+    monkeypatch.setattr(Composition, "chat_model", lambda _self, _settings, name=None: model if name == "small" else None)
+    one = RAGAgent(chat_model("small"), PlainIndex(index), None)
+    assert one.run("how is a login checked?") == "By a salted hash."
+    assert "src/auth.py" in model.requests[0][0][-1].text
+
+
 def test_files_are_picked_from_an_index_and_from_any_store(index: carrel.Index) -> None:
     found = pick_files_by_grouped_chunk_hits(None, index, "total price of an order", n_files=2)
-    assert found[0][0] == "src/orders.py"
+    assert found[0] == "src/orders.py"
     assert found == carrel.pick_files_by_grouped_chunk_hits(None, index, "total price of an order", n_files=2)
     for embedder in (None, PlainEmbedder(index.embedder)):
-        assert pick_files_by_grouped_chunk_hits(embedder, PlainIndex(index), "total price of an order")[0][0] == "src/orders.py"
+        assert pick_files_by_grouped_chunk_hits(embedder, PlainIndex(index), "total price of an order")[0] == "src/orders.py"
 
 
 def test_files_of_a_store_are_ranked_by_the_sum_of_their_scores() -> None:
@@ -136,10 +148,10 @@ def test_files_of_a_store_are_ranked_by_the_sum_of_their_scores() -> None:
         def embed(self, texts: Any, normalize_embeddings: bool) -> Any:  # noqa: ARG002
             return [[1.0] for _ in texts]
 
-    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q") == [("b", 1.0), ("a", 0.9), ("c", 0.1)]
+    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q") == ["b", "a", "c"]
     assert store.asked[0]["top_k"] == 200
-    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q", 3, 1, "folder") == [("docs", 1.4)]
-    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q", file_key=lambda doc: doc.text) == [("x", 2.0)]
+    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q", 3, 1, "folder") == ["docs"]
+    assert pick_files_by_grouped_chunk_hits(Embedder(), store, "q", file_key=lambda doc: doc.text) == ["x"]
     with pytest.raises(InvalidInput, match="no document that was found has 'team'"):
         pick_files_by_grouped_chunk_hits(Embedder(), store, "q", file_key="team")
     store.found = [document("x", filename="a")]

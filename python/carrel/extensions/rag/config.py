@@ -16,7 +16,7 @@ from carrel.model.errors import InvalidInput
 from carrel.pack.formats import HEADER, SEPARATOR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RAGAgentConfig:
     """How documents are found, shown and counted. Raises `InvalidInput` for values that can't be used."""
 

@@ -15,6 +15,8 @@ from carrel.pack.formats import harmless
 
 MakeSource = Callable[[Any], str]
 """Names where a document is from, given what the store gave."""
+BuildContext = Callable[[Sequence[Any]], str]
+"""Makes the whole context of documents as the store gave them, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,27 @@ def build(documents: Sequence[FoundDocument], config: RAGAgentConfig, make_sourc
     return Context(text, tuple(shown))
 
 
+def built(documents: Sequence[FoundDocument], build_context: BuildContext) -> Context:
+    """Return the text that `build_context` makes of documents; which of it is whose isn't known. Raises `InvalidInput`."""
+    text = whole_characters(_text_of("build_context", build_context, [document.raw for document in documents]))
+    return Context(text, tuple(Shown(number, 0, len(text)) for number in range(len(documents))))
+
+
 def source_name(raw: object, make_source: MakeSource) -> str:
     """Return what `make_source` says of a document, on one line. Raises `InvalidInput` where it fails."""
+    return one_line(_text_of("make_source", make_source, raw))
+
+
+def _text_of(name: str, function: Callable[[Any], str], given: object) -> str:
+    """Return the text that a caller's function makes of documents. Raises `InvalidInput` where it fails."""
     try:
-        named = make_source(raw)
+        text = function(given)
     except CarrelError:
         raise
     except Exception as error:
-        raise InvalidInput("make_source", f"failed for a document: {type(error).__name__}: {error}") from error
-    if not isinstance(named, str):
-        raise InvalidInput("make_source", f"gave {described(named)}", "Return a text.")
-    return one_line(named)
+        raise InvalidInput(
+            name, f"failed for {'documents' if isinstance(given, list) else 'a document'}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(text, str):
+        raise InvalidInput(name, f"gave {described(text)}", "Return a text.")
+    return text

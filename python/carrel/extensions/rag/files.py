@@ -22,8 +22,8 @@ def pick_files(
     candidate_pool_size: int,
     n_files: int,
     file_key: str | Callable[[Any], str],
-) -> list[tuple[str, float]]:
-    """Return the `n_files` best files with the sums of their documents' scores, best first.
+) -> list[str]:
+    """Return the `n_files` best files by the sums of their documents' scores, best first.
 
     `file_key` is a key of the documents' metadata, "filename" any of the usual ones for a file, or a function of the document.
     Documents without the key don't count. Raises `InvalidInput` where none has it, or where the store gives no scores.
@@ -45,7 +45,7 @@ def pick_files(
     scored = [(name, score) for name, score in named if score is not None]
     if len(scored) < len(named):
         raise InvalidInput("vector_db", "gives documents without scores, which can't be summed", "Return pairs with a score.")
-    return group(scored)[:best]
+    return [name for name, _ in group(scored)[:best]]
 
 
 def _file_of(document: FoundDocument, file_key: str | Callable[[Any], str]) -> str:

@@ -18,7 +18,7 @@ from carrel.extensions.rag.config import (
     check_threshold,
     check_whole,
 )
-from carrel.extensions.rag.context import Context, MakeSource, build, source_name, whole
+from carrel.extensions.rag.context import BuildContext, Context, MakeSource, build, built, source_name, whole
 from carrel.extensions.rag.documents import FoundDocument, read_document
 from carrel.extensions.rag.prompt import Prompt, history_pairs
 from carrel.extensions.rag.protocols import ChatHistory
@@ -56,6 +56,7 @@ class Pipeline:
     config: RAGAgentConfig
     log: logging.Logger
     make_source: MakeSource
+    build_context: BuildContext | None
     otherwise: Callable[[], Tokenizer]
 
     def retrieve(
@@ -112,7 +113,9 @@ class Pipeline:
         return calls.similarity_search(self.store, vector, top_k, metadata_filter, threshold)
 
     def _result(self, question: Question, prompt: Prompt, found: Sequence[FoundDocument], cap: int | None) -> RetrieveResult:
-        share = self._divide(prompt, build(found, self.config, self.make_source), cap)
+        own = self.build_context
+        context = built(found, own) if own else build(found, self.config, self.make_source)
+        share = self._divide(prompt, context, cap)
         self.log.info(
             "Found %d documents; of %d tokens the prompts take %d and the context %d, the answer may take %d",
             len(found),

@@ -1,0 +1,219 @@
+"""Ask a chat model about a folder's code from Python: `carrel.ask`, `carrel.chat`, `carrel.review` (spec A7, D8, D9).
+
+The same conversation as that of `carrel ask` and of editors: context first, then the tools of the workspace, those that the
+person approved, and the functions that the caller gives; citations are checked.
+"""
+
+from __future__ import annotations
+
+import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from carrel.agent.agent_steps import Event, TextDelta, Usage
+from carrel.agent.citations import Citation
+from carrel.agent.review_answer import Level
+from carrel.agent.tools.function_tool import FunctionTool
+from carrel.composition.composition import Composition
+from carrel.extensions.rag.as_ports import ChatModelPort
+from carrel.extensions.rag.budget import window_of
+from carrel.extensions.rag.protocols import AskModel
+from carrel.library_arguments import history_argument, path_argument
+from carrel.model.caller import Caller
+from carrel.model.conversation import Message
+from carrel.model.errors import InvalidInput
+from carrel.model.ports import ChatModel, ChatSpec, Tool
+from carrel.model.value_checks import checked
+from carrel.pack.chat import question_of
+from carrel.policy.audit import AuditTrail
+from carrel.service import asks, reviews
+from carrel.service.context_request import ContextRequest
+from carrel.service.session import Session
+from carrel.system.background import run_blocking
+
+_WAIT_MS = 600_000
+"""How long a first index may take before a question is answered from what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model answered; behind a citation that doesn't hold stands `[unverified]`. `str` of it is the text.
+
+    `problem` says what else is wrong with it, `steps` are what happened: what the model was asked, the tools and what they said.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    problem: str
+    steps: tuple[Event, ...]
+    usage: Usage
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What an issue takes. Where the model gave no answer that can be used, `problem` says why and `raw_text` is what it said."""
+
+    summary: str = ""
+    difficulty_score: int | None = None
+    recommended_level: Level | None = None
+    concepts_required: tuple[str, ...] = ()
+    mentoring_advice: str = ""
+    chunks_used: int = 0
+    problem: str = ""
+    raw_text: str = ""
+
+
+class ChatOptions(TypedDict, total=False):
+    """What `Chat` takes beside the folder."""
+
+    model: str | ChatModel | AskModel | None
+    tools: Sequence[Callable[..., Any] | Tool]
+    history: Sequence[Message | Mapping[str, str]]
+    max_tokens: int | None
+    on_step: Callable[[Any], None]
+
+
+class Chat:
+    """A conversation with a chat model about a folder. Close it, or use it in a `with` block.
+
+    `model` is the name of another model of the provider that the settings name, a `ChatModel`, or any object with `ask`
+    (docs/rag.md); None for the model of the settings. `tools` are functions, whose docstrings and types the model is told, or
+    objects that meet the port `Tool`. `on_step` is called with every step. `max_tokens` is how many tokens the model takes.
+
+    Calls block; from a coroutine use `asyncio.to_thread`. Raises `InvalidInput` for arguments that can't be used, and
+    `ProviderError` without a model or where it fails.
+    """
+
+    def __init__(
+        self,
+        path: str | Path = ".",
+        *,
+        model: str | ChatModel | AskModel | None = None,
+        tools: Sequence[Callable[..., Any] | Tool] = (),
+        history: Sequence[Message | Mapping[str, str]] = (),
+        max_tokens: int | None = None,
+        on_step: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        self._root = path_argument(path).expanduser().resolve()
+        if not self._root.is_dir():
+            raise InvalidInput("path", f"{self._root} is not a folder")
+        self._tools = tuple(map(_tool, tools))
+        self._history, self._on_step = list(history_argument(history)), on_step
+        self._max_tokens = checked("max_tokens", max_tokens, int | None)
+        self._session = run_blocking(self._open())
+        self._workspace = self._session.workspace(None)
+        try:
+            self._model = _model(model) or self._workspace.chat_model(model if isinstance(model, str) else None)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said, oldest first."""
+        return tuple(self._history)
+
+    def ask(self, question: str) -> Answer:
+        """Have a question answered that may speak of those before."""
+        return run_blocking(self._ask(checked("question", question, str)))
+
+    def review(self, issue: str, body: str = "") -> Review:
+        """Have the model search the code and say what an issue takes. The first line of `issue` is its title."""
+        title, _, rest = checked("issue", issue, str).strip().partition("\n")
+        text = "\n".join(filter(None, (rest.strip(), checked("body", body, str))))
+        return run_blocking(self._review(reviews.ReviewRequest(title, text, max_tokens=self._max_tokens, wait_ms=_WAIT_MS)))
+
+    def close(self) -> None:
+        """Release the index and the model's connections. A second call does nothing."""
+        run_blocking(self._session.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def _open(self) -> Session:
+        session = Session(Composition(audit=AuditTrail(Caller("library"))), lambda _folders, _path: None)
+        session.configure({})
+        blocked = session.add_folder(str(self._root), self._root.as_uri()).blocked
+        if blocked:
+            await session.close()
+            raise blocked
+        return session
+
+    async def _ask(self, question: str) -> Answer:
+        steps: list[Event] = []
+
+        def tell(event: Event) -> None:
+            self._on_step(event)
+            if not isinstance(event, TextDelta):
+                steps.append(event)
+
+        settings, messages = self._workspace.settings, (*self._history, Message("user", question))
+        budget = settings.budget_policy.budget(self._max_tokens or self._model.spec.window)
+        context = ContextRequest(
+            question_of(question) or question,
+            settings.places(budget),
+            budget,
+            trigger="explicit",
+            wait_ms=_WAIT_MS,
+            history=tuple(self._history),
+        )
+        request = asks.AskRequest(messages, context, self._max_tokens, self._tools)
+        answered = (await asks.ask(self._workspace, request, self._model, tell)).answered
+        if answered.text:
+            self._history = [*messages, Message("assistant", answered.text)]
+        return Answer(answered.text, answered.checked.citations, answered.problem, tuple(steps), answered.usage)
+
+    async def _review(self, request: reviews.ReviewRequest) -> Review:
+        found, _ = await reviews.review(self._workspace, request, self._model, self._on_step)
+        if found.answer is None:
+            return Review(chunks_used=found.chunks_used, problem=found.problem, raw_text=found.raw)
+        answer = found.answer
+        return Review(
+            answer.summary,
+            answer.difficulty_score,
+            answer.recommended_level,
+            answer.concepts_required,
+            answer.mentoring_advice,
+            found.chunks_used,
+        )
+
+
+def chat(path: str | Path = ".", **options: Unpack[ChatOptions]) -> Chat:
+    """Begin a conversation with a chat model about a folder; `options` are those of `Chat`."""
+    return Chat(path, **options)
+
+
+def ask(question: str, path: str | Path = ".", **options: Unpack[ChatOptions]) -> Answer:
+    """Have a chat model answer one question about a folder; `options` are those of `Chat`."""
+    with Chat(path, **options) as talk:
+        return talk.ask(question)
+
+
+def review(issue: str, path: str | Path = ".", *, body: str = "", **options: Unpack[ChatOptions]) -> Review:
+    """Have a chat model say what an issue takes in a folder; `options` are those of `Chat`."""
+    with Chat(path, **options) as talk:
+        return talk.review(issue, body)
+
+
+def _tool(given: Callable[..., Any] | Tool) -> Tool:
+    return given if hasattr(given, "spec") and hasattr(given, "run") else FunctionTool(given)
+
+
+def _model(given: object) -> ChatModel | None:
+    """Return the model that the caller brought; None where the settings have it."""
+    if given is None or isinstance(given, str):
+        return None
+    if callable(getattr(given, "stream", None)) and isinstance(getattr(given, "spec", None), ChatSpec):
+        return given  # type: ignore[return-value]  # what was just looked at
+    if callable(getattr(given, "ask", None)):
+        return ChatModelPort(given, ChatSpec(type(given).__name__, window=window_of(given)))  # type: ignore[arg-type]
+    raise InvalidInput("model", f"is {type(given).__name__}", "Give a name, a ChatModel or an object with `ask`.")
