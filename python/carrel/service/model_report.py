@@ -35,6 +35,7 @@ class ModelState:
     destinations: tuple[Destination, ...] = ()
     allowed: bool = True
     has_key: bool = False
+    lacks_key: bool = False  # it is elsewhere, asks for one, and there is none
     last_error: str = ""
     requests: int = 0
     tokens: int = 0
@@ -97,7 +98,8 @@ async def _state(
         state = replace(state, model=chosen.model or model.spec.id, destinations=destinations_of(model))
         if state.destinations:
             key = await asyncio.to_thread(outbound.of(settings).keys.find, state.provider, chosen.key)
-            state = replace(state, has_key=key is not None)
+            asks = chosen.key != "none" and state.provider in key_variables() and not all(one.local for one in state.destinations)
+            state = replace(state, has_key=key is not None, lacks_key=asks and key is None)
     except CarrelError as error:
         return replace(state, problem=str(error))
     state = replace(state, allowed=all(map(outbound.permissions.allows, state.destinations)))

@@ -219,3 +219,25 @@ def told_that_it_is_not_used(run: Run, why: str) -> None:
     assert (finding["level"], why in finding["detail"]) == ("warning", True)
     assert "carrel index" in finding["remedy"]
     assert sum(why in finding["detail"] for finding in findings) == 1
+
+
+def test_doctor_names_a_reranker_that_may_not_be_asked_or_has_no_key(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COHERE_API_KEY", raising=False)
+    settings_file(tmp_path).parent.mkdir(parents=True, exist_ok=True)
+    chosen = 'reranker = {provider = "cohere"}, chat = {provider = "ollama", model = "qwen3"}'
+    settings_file(tmp_path).write_text(f"models = {{{chosen}}}\n")
+
+    def told() -> list[tuple[str, str]]:
+        findings = one_json(run("doctor", "--json")[1])["findings"]
+        return [(one["level"], one["detail"] + one["remedy"]) for one in findings if one["check"] in ("Reranker", "Chat")]
+
+    (first, allow), (second, key), (third, chat) = told()
+    assert (first, second, third) == ("warning", "warning", "ok")
+    assert "not allowed yet, so it isn't askedAllow it: carrel confirm" in allow
+    assert "no key foundSet COHERE_API_KEY, or keep it: carrel models key cohere" in key
+    assert "ollama" in chat, "it is on this machine and needs no key"
+    assert "needs no key" in run("models")[1]
+    monkeypatch.setenv("COHERE_API_KEY", "a-key")
+    assert [level for level, _ in told()] == ["warning", "ok"]

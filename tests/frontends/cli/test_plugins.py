@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 STORE = (Path(__file__).parents[3] / "docs" / "examples" / "store.py").read_text("utf-8")
-MODULE = f"""{STORE}
+MODULE = f"""print("Welcome to the sample plugin!")
+{STORE}
 
 async def open_store(request):
     request.folder.mkdir(parents=True, exist_ok=True)
@@ -103,6 +104,7 @@ def program(site: Path, project: Path) -> Program:
 
 def test_a_store_of_another_package_keeps_the_vectors_and_answers(program: Program) -> None:
     code, moved, errors = program("store", "migrate", "sqlite")
+    assert "Welcome to the sample plugin!" in errors, "standard output has the JSON value alone"
     assert code == 0, errors
     assert moved["kind"] == "sqlite"
     assert moved["held"] > 0
@@ -140,6 +142,10 @@ def test_a_store_with_a_fault_costs_its_help_only(program: Program, kind: str) -
     code, found, more = program("context", "who may come in")
     assert (code, "verify_password" in json.dumps(found)) == (0, True), more
     assert "planted-key" not in errors + more
+    if kind != "wrong":  # which opens
+        [told] = [one for one in program("doctor")[1]["findings"] if one["check"] == "Vector store"]
+        assert (told["level"], told["remedy"]) == ("warning", "Until then the index's own vectors answer.")
+        assert "the package sample-plugin" in told["detail"]
     assert "Traceback" not in errors + more
 
 

@@ -10,11 +10,12 @@ import io
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
 from carrel.frontends.cli.arguments.commands import WrongUsage, parser
-from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed
+from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed, results_alone
 from carrel.frontends.cli.terminal.terminal_text import is_text
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             output.fail(str(wrong))
             return WRONG_USAGE
         output = Output(json=getattr(arguments, "json", False))
-        return _run(arguments, output)
+        with results_alone() if output.json else nullcontext():
+            return _run(arguments, output)
     except OutputClosed:
         return 0
     except OutputFailed as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.metadata
 import importlib.util
@@ -11,11 +12,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from carrel.frontends.common.version import FROM_SOURCE, carrel_version
-from carrel.model.errors import SettingsError
+from carrel.model.errors import CarrelError, SettingsError
 from carrel.model.installation import how_to_install, how_to_reinstall
+
+if TYPE_CHECKING:
+    from carrel.index.replica import VectorReplica
+    from carrel.settings.settings import Settings
 
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
@@ -23,6 +28,7 @@ _MB = 1_000_000
 _LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
 _WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
 _OPEN_FILES = 1_024
+_STORE_SECONDS = 10.0
 _LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
 
 
@@ -112,7 +118,8 @@ def store(folder: Path) -> Iterator[Finding]:
     from carrel.service.store_report import store_report
     from carrel.settings.settings_files import settings_of
 
-    state = store_report(Composition(), settings_of(folder)[0])
+    chosen, _ = settings_of(folder)
+    state = store_report(Composition(), chosen)
     if state.kind == "segments":
         return
     detail = f"{state.kind}, {state.place}"
@@ -120,8 +127,65 @@ def store(folder: Path) -> Iterator[Finding]:
         yield Finding("Vector store", "warning", f"{detail}: {state.problem}", "Until then the index's own vectors answer.")
     elif not state.allowed:
         yield Finding("Vector store", "warning", f"{detail}: not allowed yet", "Allow it: carrel confirm")
+    elif problem := _opening_problem(folder, chosen):
+        yield Finding("Vector store", "warning", f"{detail}: {problem}", "Until then the index's own vectors answer.")
     else:
-        yield Finding("Vector store", "ok", f"{detail}; whether it answers: carrel store status")
+        yield Finding("Vector store", "ok", detail)
+
+
+def _opening_problem(folder: Path, chosen: Settings) -> str:
+    """Open the store for the folder's index, where there is one; return why it doesn't answer."""
+    from carrel.composition.composition import Composition
+    from carrel.system.background import run_blocking
+
+    composition = Composition()
+    if not composition.index_exists(folder, chosen):
+        return ""
+    index = composition.open_index(folder, chosen)
+    try:
+        composition.attach_replica(index, chosen)
+        return run_blocking(_probed(index.replica)) if index.replica else index.no_replica or ""
+    finally:
+        if index.replica:
+            run_blocking(index.close_replica())
+        index.store.close()
+
+
+async def _probed(replica: VectorReplica) -> str:
+    try:
+        async with asyncio.timeout(_STORE_SECONDS):
+            await replica.probe()
+    except TimeoutError:
+        return f"it gave no answer within {_STORE_SECONDS:g} s"
+    except CarrelError as error:
+        return str(error)
+    return ""
+
+
+def models(folder: Path) -> Iterator[Finding]:
+    """Check the models that are set beside the bundled one: whether each can be made, has its key and may be asked."""
+    from carrel.composition.composition import Composition
+    from carrel.composition.models import key_variables
+    from carrel.service.model_report import report
+    from carrel.settings.settings_files import settings_of
+    from carrel.system.background import run_blocking
+
+    chosen, _ = settings_of(folder)
+    composition = Composition()
+    states = run_blocking(report(composition, chosen))
+    composition.outbound.meter.close()
+    for state in states:
+        title, detail = state.role.capitalize(), f"{state.provider}, {state.model}" if state.model else state.provider
+        if state.problem:
+            yield Finding(title, "warning", f"{detail}: {state.problem}", "`carrel models set` chooses another.")
+            continue
+        if not state.allowed:
+            yield Finding(title, "warning", f"{detail}: not allowed yet, so it isn't asked", "Allow it: carrel confirm")
+        if state.lacks_key:
+            remedy = f"Set {key_variables()[state.provider]}, or keep it: carrel models key {state.provider}"
+            yield Finding(title, "warning", f"{detail}: no key found", remedy)
+        if state.destinations and state.allowed and not state.lacks_key:
+            yield Finding(title, "ok", f"{detail}; whether it answers: carrel models check")
 
 
 def team(folder: Path) -> Iterator[Finding]:

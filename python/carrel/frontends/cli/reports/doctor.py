@@ -21,6 +21,7 @@ CHECKS: tuple[checks.Check, ...] = (
     checks.settings,
     checks.cache,
     index,
+    checks.models,
     checks.store,
     checks.team,
     checks.git,

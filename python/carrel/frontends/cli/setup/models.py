@@ -69,7 +69,7 @@ def _show(state: ModelState, output: Output) -> None:
         f"{state.role}: {state.provider}, {state.model or 'its usual model'}; {where or 'inside Carrel, nothing is sent'}"
     )
     if state.destinations:
-        key = "has a key" if state.has_key else "no key found"
+        key = "has a key" if state.has_key else "no key found" if state.lacks_key else "needs no key"
         permission = "allowed" if state.allowed else "not allowed yet: `carrel confirm`"
         output.text(f"  {key}; {permission}; {state.requests:,} requests, {state.tokens:,} tokens, ${state.dollars:.4f} so far")
     if state.answered_ms is not None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
@@ -26,6 +26,22 @@ class OutputClosed(Exception):
 
 class OutputFailed(Exception):
     """Standard output doesn't take the answer."""
+
+
+_results: TextIO | None = None
+"""Where results go while `results_alone` holds; else standard output."""
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Have whatever else prints, such as a package that a setting names, print on standard error: scripts read the result."""
+    global _results  # noqa: PLW0603 - as standard output itself is
+    before, _results = _results, sys.stdout
+    try:
+        with redirect_stdout(sys.stderr if sys.stdout else None):
+            yield
+    finally:
+        _results = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +137,15 @@ class Output:
 
 
 def _write(data: bytes, end: bytes = b"\n") -> None:
-    if sys.stdout is None:
+    stream = _results or sys.stdout
+    if stream is None:
         raise OutputFailed("it is closed")
     try:
-        sys.stdout.buffer.write(data + end)
-        sys.stdout.buffer.flush()
+        stream.buffer.write(data + end)
+        stream.buffer.flush()
     except OSError as error:
         # Python must not complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if isinstance(error, BrokenPipeError):
             raise OutputClosed from None
         raise OutputFailed(error.strerror or str(error)) from None
