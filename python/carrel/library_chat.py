@@ -76,6 +76,7 @@ class ChatOptions(TypedDict, total=False):
     tools: Sequence[Callable[..., Any] | Tool]
     history: Sequence[Message | Mapping[str, str]]
     max_tokens: int | None
+    assess: bool
     on_step: Callable[[Any], None]
 
 
@@ -84,7 +85,8 @@ class Chat:
 
     `model` is the name of another model of the provider that the settings name, a `ChatModel`, or any object with `ask`
     (docs/rag.md); None for the model of the settings. `tools` are functions, whose docstrings and types the model is told, or
-    objects that meet the port `Tool`. `on_step` is called with every step. `max_tokens` is how many tokens the model takes.
+    objects that meet the port `Tool`. With `assess` the model says before it answers whether the context is enough, and has other
+    words or more searched for (spec D8). `on_step` is called with every step. `max_tokens` is how many tokens the model takes.
 
     Calls block; from a coroutine use `asyncio.to_thread`. Raises `InvalidInput` for arguments that can't be used, and
     `ProviderError` without a model or where it fails.
@@ -98,13 +100,14 @@ class Chat:
         tools: Sequence[Callable[..., Any] | Tool] = (),
         history: Sequence[Message | Mapping[str, str]] = (),
         max_tokens: int | None = None,
+        assess: bool = False,
         on_step: Callable[[Any], None] = lambda _: None,
     ) -> None:
         self._root = path_argument(path).expanduser().resolve()
         if not self._root.is_dir():
             raise InvalidInput("path", f"{self._root} is not a folder")
         self._tools = tuple(map(_tool, tools))
-        self._history, self._on_step = list(history_argument(history)), on_step
+        self._history, self._on_step, self._assess = list(history_argument(history)), on_step, assess
         self._max_tokens = checked("max_tokens", max_tokens, int | None)
         self._session = run_blocking(self._open())
         self._workspace = self._session.workspace(None)
@@ -166,7 +169,7 @@ class Chat:
             wait_ms=_WAIT_MS,
             history=tuple(self._history),
         )
-        request = asks.AskRequest(messages, context, self._max_tokens, self._tools)
+        request = asks.AskRequest(messages, context, self._max_tokens, self._tools, self._assess)
         answered = (await asks.ask(self._workspace, request, self._model, tell)).answered
         if answered.text:
             self._history = [*messages, Message("assistant", answered.text)]

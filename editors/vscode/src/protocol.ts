@@ -8,6 +8,20 @@ export interface ActiveEditor {
   readonly selection?: Range;
 }
 
+/** A search, and what a chat model said of it. */
+export interface AttemptResult {
+  readonly query: string;
+  /** How many were found. */
+  readonly hits: number;
+  readonly isRelevant: boolean;
+  readonly isSufficient: boolean;
+  /** What comes next: "refine_query" searches for `refinedQuery`, "search_more" for twice as many hits. */
+  readonly action: 'answer' | 'refine_query' | 'search_more';
+  readonly refinedQuery?: string;
+  /** Why the hits weren't assessed. */
+  readonly problem?: string;
+}
+
 /** One entry of the log. */
 export interface AuditEntry {
   readonly number: number;
@@ -189,6 +203,8 @@ export interface ChatParams {
   readonly messages: readonly ChatMessage[];
   /** How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway. */
   readonly maxTokens?: number;
+  /** Have the chat model say after each search whether the hits are enough; it may search for other words or for more, within 3 attempts. */
+  readonly assess?: boolean;
   /** Where each `ChatStep` is reported, by `$/progress`. */
   readonly partialResultToken?: number | string;
 }
@@ -228,9 +244,9 @@ export interface ChatResult {
 
 /** What happens while a question is answered, as it happens. */
 export interface ChatStep {
-  /** "asked": the model is asked. "text": a piece of what it says; what came before a tool or "askedAgain" is no part of the answer. "toolRefused": a call that can't be run. "repaired": what was mended of what was said. "limit": it is asked to answer with what it has, or its answer was cut. "askedAgain": the answer can't be used, and the model is told why. */
-  readonly kind: 'asked' | 'askedAgain' | 'limit' | 'repaired' | 'text' | 'toolFinished' | 'toolRefused' | 'toolStarted';
-  /** What the model says, or what was mended. */
+  /** "assessed": the model said whether the context is enough. "asked": it is asked to answer. "text": a piece of what it says; what came before a tool or "askedAgain" is no part of the answer. "toolRefused": a call that can't be run. "repaired": what was mended of what was said. "limit": it is asked to answer with what it has, or its answer was cut. "askedAgain": the answer can't be used, and the model is told why. */
+  readonly kind: 'asked' | 'askedAgain' | 'assessed' | 'limit' | 'repaired' | 'text' | 'toolFinished' | 'toolRefused' | 'toolStarted';
+  /** What the model says, what was mended, or the beginning of what a tool said. */
   readonly text?: string;
   /** The tool's name. */
   readonly tool?: string;
@@ -250,6 +266,8 @@ export interface ChatStep {
   readonly tokens?: number;
   /** How long a tool took. */
   readonly elapsedMs?: number;
+  /** The search that was assessed. */
+  readonly attempt?: AttemptResult;
 }
 
 /** What an answer took. */
@@ -937,6 +955,10 @@ export interface SearchParams {
   readonly filters?: FiltersParam;
   /** How long to wait for a first index. */
   readonly waitMs?: number;
+  /** Have the chat model say after each search whether the hits are enough; it may search for other words or for more, within 3 attempts. */
+  readonly assess?: boolean;
+  /** Under it the client lends its chat model, for `assess`. */
+  readonly modelToken?: number | string;
   /** "places" gives `text`, a line for each hit with path, lines and symbol, and hits without their text. */
   readonly format?: 'full' | 'places';
 }
@@ -965,6 +987,8 @@ export interface SearchResult {
   readonly sent?: readonly SentResult[];
   /** How sure it is that there is anything relevant at all, from 0 to 1; calibrated (docs/quality.md). Under 0.12 a context that nobody asked for holds pinned files alone; under 0.3 an answer says that it isn't sure. Unset where nothing was searched. */
   readonly confidence?: number;
+  /** With `assess`: each search, and what the model said of it. */
+  readonly attempts?: readonly AttemptResult[];
 }
 
 /** What a remote service was sent for one request. */

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from carrel.assist.assessment import Attempt
 from carrel.model.conversation import Finish
 from carrel.model.ports import ToolResult
 from carrel.model.types import ContextItem
@@ -111,8 +112,18 @@ class AskedAgain:
 
 
 Event = (
-    ModelAsked | TextDelta | AssistantMessage | ToolStarted | ToolFinished | CallRefused | Repaired | LimitReached | AskedAgain
+    Attempt
+    | ModelAsked
+    | TextDelta
+    | AssistantMessage
+    | ToolStarted
+    | ToolFinished
+    | CallRefused
+    | Repaired
+    | LimitReached
+    | AskedAgain
 )
+"""A step. An `Attempt` is a search for the context that the model assessed, before the loop."""
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
-from carrel.service import context_service, queries
+from carrel.service import assessed, context_service, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.workspace_tools import WorkspaceIndex, catalogue_tools, tokenizer_of, tools
 
@@ -34,13 +34,15 @@ _MOST_BEFORE = 20
 class AskRequest:
     """A conversation that ends in a question, and the context that is wanted for it.
 
-    `max_tokens` is how many the model takes; None for what its spec says. `tools` are the caller's, beside the workspace's.
+    `max_tokens` is how many the model takes; None for what its spec says. `tools` are the caller's, beside the workspace's. With
+    `assess` the model says before it answers whether the context is enough, or what else to search for (spec D8).
     """
 
     messages: tuple[Message, ...]
     context: ContextRequest
     max_tokens: int | None = None
     tools: tuple[Tool, ...] = ()
+    assess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     # Before anything is searched for: a question that is too long is refused.
     asking.opened(request.messages, "", offered, tokenizer, limit)
     wanted = replace(request.context, lent=model)
-    answer = await context_service.context(workspace, wanted)
+    if request.assess:
+        answer, wanted = await assessed.context(workspace, wanted, model, tell)
+    else:
+        answer = await context_service.context(workspace, wanted)
     if tokenizer.count(answer.pack.text) > limit // 3:
         smaller = replace(wanted, budget=Budget(limit // 3, "tokens"))
         answer = await context_service.context(workspace, smaller)

@@ -90,14 +90,17 @@ def test_an_answer_is_streamed_and_its_citations_are_shown(play: Play) -> None:
 
 
 def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
-    script = [[["read_lines", {"path": "src/auth.py", "start_line": 6}], ["read_lines", {"path": ".env"}]], ANSWER]
+    calls = [["read_lines", {"path": "src/auth.py", "start_line": 6}], ["read_lines", {"path": ".env"}]]
+    script = [[*calls, ["search_knowledge_base", {"query": "refunds"}]], ANSWER]
     done = play("ask", "where are passwords checked?", "--steps", script=script)
     assert done.stdout == ANSWER + "\n"
     lines = done.stderr.splitlines()
     assert "> read_lines(path='src/auth.py', start_line=6)" in lines
     assert "  1 places" in lines
     assert any(line.startswith("> model asked, step 2, ") for line in lines)
-    assert "secret" not in done.stderr
+    assert "  No documents found" in lines, "what a tool said is shown"
+    assert any(line.startswith("  failed: ") and line.endswith("be read: secret.") for line in lines)
+    assert "=secret" not in done.stderr
 
 
 def test_what_does_not_hold_is_said_and_marked(play: Play) -> None:
@@ -128,6 +131,27 @@ def test_a_vague_question_is_said_in_the_words_of_the_code_first(play: Play, ask
     assert "verify_password" in rewriting
     assert "def verify_password" in answering
     assert answering.endswith(f"</rag_context>\n\n{vague}")
+
+
+REFINED = '{"is_relevant": false, "is_sufficient": false, "action": "refine_query", "refined_query": "verify_password"}'
+ENOUGH = '{"is_relevant": true, "is_sufficient": true, "action": "answer", "refined_query": ""}'
+
+
+def test_the_chat_model_says_whether_what_was_found_is_enough(play: Play, asked: Path) -> None:
+    """Spec D8, for a search and for the context of an answer; every step can be seen."""
+    done = play("search", "who gets in?", "--assess", script=[REFINED, ENOUGH])
+    assert done.stdout.startswith("src/auth.py:")
+    assert "not relevant, then search for: verify_password" in done.stderr
+    assert "assessed: verify_password: 1 hit, sufficient, then answer" in done.stderr
+    found = one_json(play("search", "who gets in?", "--assess", "--json", script=[REFINED, ENOUGH]).stdout)
+    assert [(one["query"], one["action"]) for one in found["attempts"]] == [
+        ("who gets in?", "refine_query"),
+        ("verify_password", "answer"),
+    ]
+    done = play("ask", "who gets in?", "--assess", "--steps", script=[REFINED, ENOUGH, ANSWER])
+    assert done.stdout == ANSWER + "\n"
+    assert "> assessed: verify_password: 1 hit, sufficient, then answer" in done.stderr
+    assert "def verify_password" in json.loads(asked.read_text("utf-8").splitlines()[-1])[-1][1]
 
 
 def test_a_model_that_says_nothing_usable_answers_all_the_same(play: Play) -> None:

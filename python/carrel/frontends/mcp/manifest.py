@@ -14,7 +14,7 @@ from carrel.model.structs import schema
 
 FILE = Path(__file__).with_name("manifest.json")
 _BOUNDS = ("maxLength", "minLength", "maxItems")
-_UNLISTED = ("history", "model", "containers")
+_UNLISTED = ("history", "model", "containers", "assess")
 """Arguments that programs use and models hardly ever; every agent sends the manifest with each request."""
 
 

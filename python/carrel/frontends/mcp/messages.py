@@ -57,6 +57,7 @@ class SearchArguments(search_tool.SearchArguments, kw_only=True, frozen=True):
     """`search_code`."""
 
     history: History = ()
+    assess: Annotated[bool, Meta(description="Have the user's chat model judge 10 hits and search on.")] = False
     folder: SearchedFolder = ""
 
 

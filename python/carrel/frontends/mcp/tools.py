@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
@@ -20,12 +21,13 @@ from carrel.model.structs import decode_call
 from carrel.model.types import Budget, Filters, Hit, Query
 from carrel.pack.formats import places_text
 from carrel.search.certainty import doubt
-from carrel.service import group_context, group_search, queries, workspace_tools
+from carrel.service import assessed, group_context, group_search, queries, workspace_tools
 from carrel.service.context_request import ContextRequest, FileRef
 from carrel.service.context_service import context
 from carrel.service.folder_group import FolderGroup
 
 if TYPE_CHECKING:
+    from carrel.assist.assessment import Attempt
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
     from carrel.index.status import Status
@@ -76,8 +78,9 @@ class Tools:
     async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
         """Answer `search_code`."""
         filters = checked_filters(search_tool.to_filters(asked), _NAMES)
-        query = Query(asked.query, search_tool.most_hits(asked), filters)
-        return await self._search(asked.folder, query, _TEXTS[asked.format], report, _history(asked.history))
+        most = assessed.HITS if asked.assess and not asked.limit else search_tool.most_hits(asked)
+        query, text_of = Query(asked.query, most, filters), _TEXTS[asked.format]
+        return await self._search(asked.folder, query, text_of, report, _history(asked.history), assess=asked.assess)
 
     async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
@@ -181,15 +184,23 @@ class Tools:
         text_of: Callable[[Sequence[Hit]], str],
         report: Report,
         history: Sequence[Message] = (),
+        *,
+        assess: bool = False,
     ) -> Answer:
         """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
         searched = self._folders.searched(folder)
         await self._ready(searched, report)
-        found = await group_search.search(searched, query, 0, history=history)
+        attempts: list[Attempt] = []
+        search = partial(group_search.search)
+        if assess:
+            first = searched.first if isinstance(searched, FolderGroup) else searched
+            search = partial(assessed.search, first.chat_model(), attempts.append)
+        found = await search(searched, query, 0, history=history)
         answer = _hits(self._name(searched), searched, found.answer, text_of, found.confidence, found.missing)
         problem = found.diagnostics.problem
         unsure = doubt(found.confidence) if found.answer else None
-        told = (*filter(None, (problem, unsure)), *_searched_for(found.diagnostics.rewritten))
+        instead = attempts[-1].query if len(attempts) > 1 else found.diagnostics.rewritten
+        told = (*filter(None, (problem, unsure)), *_searched_for(instead))
         return dataclasses.replace(answer, notes=(*told, *texts.notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report) -> None:

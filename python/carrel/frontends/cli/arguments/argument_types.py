@@ -5,6 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 
+ASSESS = "have the chat model that is set say whether what was found is enough, and search on until it is"
+"""Help of an option that two commands have."""
+
 
 def count(text: str) -> int:
     """Read a number from 0 on."""

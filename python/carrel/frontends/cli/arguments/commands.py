@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from carrel.frontends.cli.arguments.agents_arguments import add_agents
-from carrel.frontends.cli.arguments.argument_types import add_json, count, path, place, port, positive, query
+from carrel.frontends.cli.arguments.argument_types import ASSESS, add_json, count, path, place, port, positive, query
 from carrel.frontends.cli.arguments.audit_arguments import add_audit
 from carrel.frontends.cli.arguments.conversation_arguments import add_conversations
 from carrel.frontends.cli.arguments.model_arguments import add_models
@@ -152,6 +152,7 @@ def _asking(commands: _Commands) -> None:
         "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
     )
     search.add_argument("--last-change", action="store_true", help="say which commit changed each of the first 10 hits last")
+    search.add_argument("--assess", action="store_true", help=ASSESS)
     _history(search)
     _filters(search)
     add_json(search)

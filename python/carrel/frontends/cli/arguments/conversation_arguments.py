@@ -6,7 +6,7 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from carrel.frontends.cli.arguments.argument_types import add_json, positive, query
+from carrel.frontends.cli.arguments.argument_types import ASSESS, add_json, positive, query
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -25,6 +25,7 @@ def add_conversations(commands: _Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     ask.add_argument("query", type=query, metavar="QUESTION")
+    ask.add_argument("--assess", action="store_true", help=ASSESS)
     _common(ask)
     add_json(ask)
 

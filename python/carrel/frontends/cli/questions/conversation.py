@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
+from carrel.frontends.cli.questions.query import attempt_line
 from carrel.frontends.cli.questions.sent import tell_sent
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
+from carrel.frontends.cli.terminal.terminal_text import LINE_END
 from carrel.frontends.cli.terminal.text_input import read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.model.errors import Cancelled, CarrelError
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 _TOKEN = "terminal"  # noqa: S105 - it names who is told of steps
+_SHOWN_LINES = 8
 _QUIT = ("/quit", "/exit", "/q")
 
 
@@ -44,6 +47,7 @@ def run(arguments: Namespace, output: Output) -> int:
         common = {"model": arguments.model, "maxTokens": arguments.max_tokens, "waitMs": wait, "partialResultToken": _TOKEN}
         if arguments.command == "review":
             return await commands.review({**common, "title": arguments.title, "body": body})
+        common["assess"] = arguments.assess
         return await commands.chat({**common, "messages": [{"role": "user", "content": arguments.query}]})
 
     result = with_commands(root, output, work, client=listener, confirm=_decide)
@@ -92,7 +96,8 @@ class _Listener:
             self._output.piece("\n")
             self._shown = ""
         if self._steps or step.kind == "askedAgain":
-            self._output.note(_step_line(step))
+            for line in LINE_END.split(_step_line(step)):
+                self._output.note(line)
 
     def end(self, result: Any) -> None:
         """Show what the stream couldn't say: the answer with its marks where it differs, and its citations."""
@@ -134,18 +139,30 @@ def _step_line(step: Any) -> str:
     """Return a step of an answer or of a review in a line."""
     if hasattr(step, "query"):
         return _review_step_line(step)
+    if step.kind == "assessed":
+        return f"> {attempt_line(step.attempt)}"
+    if step.kind == "toolFinished":
+        return _said(step)
     arguments = ", ".join(f"{name}={value!r}" for name, value in step.arguments.items()) if _has(step.arguments) else ""
     lines = {
         "asked": f"> model asked, step {step.step}, {step.tokens} tokens",
         "toolStarted": f"> {step.tool}({arguments})",
-        "toolFinished": f"  {len(step.places) if _has(step.places) else 0} places"
-        + (", as before" if step.repeated is True else ""),
         "toolRefused": f"> {step.tool} not run: {step.problem}",
         "repaired": f"> mended: {step.text}",
         "limit": f"> limit reached: {step.limit}",
         "askedAgain": f"> asked again: {step.problem}",
     }
     return lines[step.kind]
+
+
+def _said(step: Any) -> str:
+    """Return the beginning of what a tool said, or how many places it showed."""
+    lines = LINE_END.split(step.text.strip()) if _has(step.text) else [f"{len(step.places)} places"]
+    if _has(step.problem):
+        lines = [f"failed: {step.problem}"]
+    more = [f"… {len(lines) - _SHOWN_LINES} lines more"] if len(lines) > _SHOWN_LINES else []
+    before = ["as before:"] if step.repeated is True else []
+    return "\n".join(f"  {line}" for line in (*before, *lines[:_SHOWN_LINES], *more))
 
 
 def _review_step_line(step: Any) -> str:

@@ -65,7 +65,7 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
     match arguments.command:
         case "search":
             extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
-            extra |= {"lastChange": arguments.last_change, "history": arguments.history}
+            extra |= {"lastChange": arguments.last_change, "history": arguments.history, "assess": arguments.assess}
             return await commands.search({**params, **extra, "waitMs": wait})
         case "files":
             return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
@@ -128,11 +128,20 @@ def _show_hits(result: Any, output: Output) -> None:
             output.styled((f"    … {len(lines) - _SHOWN_LINES} lines more", "dim"))
         if change := hit.last_change:  # UNSET is false
             output.styled((f"    changed last: {change.sha[:10]} {change.at[:10]} {change.author}: {change.subject}", "dim"))
+    for attempt in result.attempts or ():
+        output.note(attempt_line(attempt))
     _tell_rewritten(result, output)
     if result.hits and (unsure := doubt(result.confidence)):
         output.note(unsure)
     output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
+
+
+def attempt_line(attempt: Any) -> str:
+    """Say what a chat model said of a search."""
+    then = f"search for: {attempt.refined_query}" if attempt.refined_query else attempt.action.replace("_", " ")
+    judged = "sufficient" if attempt.is_sufficient else "relevant" if attempt.is_relevant else "not relevant"
+    return f"assessed: {attempt.query}: {_counted(attempt.hits, 'hit')}, {attempt.problem or f'{judged}, then {then}'}"
 
 
 def _show_pack(result: Any, output: Output) -> None:

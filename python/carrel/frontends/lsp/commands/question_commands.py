@@ -34,7 +34,7 @@ from carrel.model.structs import decode
 from carrel.model.types import Query
 from carrel.pack.chat import augment, question_of
 from carrel.pack.formats import places_text, without_text
-from carrel.service import asks, context_service, group_context, group_search, queries, reviews
+from carrel.service import asks, assessed, context_service, group_context, group_search, queries, reviews
 from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
 from carrel.service.folder_group import FolderGroup
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from carrel.agent.agent_steps import Event
     from carrel.agent.reviewer import Step
+    from carrel.assist.assessment import Attempt
     from carrel.frontends.lsp.client_model import Asker
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.model.ports import ChatModel
@@ -92,15 +93,12 @@ class Commands:
             active_path=active.path if active else None,
             selection=selected_lines(active, params.active),
         )
-        found = await group_search.search(
-            searched,
-            query,
-            params.wait_ms,
-            history=convert.to_history(params.history),
-            plan=params.plan,
-            rerank=params.rerank,
-            sources=params.sources,
-        )
+        attempts: list[Attempt] = []
+        search = partial(group_search.search, plan=params.plan)
+        if params.assess:
+            search = partial(assessed.search, self.chat_model(workspace, params.model_token, None), attempts.append)
+        history = convert.to_history(params.history)
+        found = await search(searched, query, params.wait_ms, history=history, rerank=params.rerank, sources=params.sources)
         hits = found.with_evidence
         if params.format == "places":
             hits = tuple(map(without_text, hits))
@@ -119,6 +117,7 @@ class Commands:
             not_searched=found.not_searched or UNSET,
             missing_folders=convert.from_missing(found.missing),
             confidence=found.confidence,
+            attempts=tuple(map(convert.from_attempt, attempts)) or UNSET,
         )
 
     async def similar(self, raw: Any) -> wire.SearchResult:
@@ -201,7 +200,8 @@ class Commands:
         sized = structs.replace(params, window=params.window or params.max_tokens or model.spec.window)
         context = self._targets.context_request(workspace, sized, query)
         context = context if context.history else dataclasses.replace(context, history=tuple(messages[:-1]))
-        asked = await asks.ask(workspace, asks.AskRequest(messages, context, params.max_tokens), model, tell)
+        request = asks.AskRequest(messages, context, params.max_tokens, assess=params.assess)
+        asked = await asks.ask(workspace, request, model, tell)
         pack = _context_result(workspace, asked.context, started)
         return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from carrel.frontends.common.wire import iso_time
-from carrel.frontends.lsp.convert.convert_questions import UriOf
+from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt
 from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.compare_messages import WayAnswer, WayResult
 from carrel.frontends.lsp.messages.question_messages import ContextResult
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from carrel.pack.compare import Strategy
 
 
+_LONGEST_SAID = 2_000
+"""Characters of what a tool said that a step holds."""
+
+
 def to_messages(params: wire.ChatParams) -> tuple[Message, ...]:
     """Decode the conversation. Raises `InvalidInput` where it doesn't end with a question."""
     messages = tuple(Message(one.role, whole_characters(one.content)) for one in params.messages if one.content.strip())
@@ -35,9 +39,12 @@ def to_messages(params: wire.ChatParams) -> tuple[Message, ...]:
 def from_event(event: Event, uri_of: UriOf) -> wire.ChatStep | None:
     """Encode a step; None for what the others say already."""
     from carrel.agent import agent_steps as steps  # noqa: PLC0415 - the server starts without it
+    from carrel.assist.assessment import Attempt  # noqa: PLC0415 - likewise
 
     made: wire.ChatStep | None = None
     match event:
+        case Attempt():
+            made = wire.ChatStep(kind="assessed", attempt=from_attempt(event))
         case steps.ModelAsked(step, tokens):
             made = wire.ChatStep(kind="asked", step=step, tokens=tokens)
         case steps.TextDelta(text):
@@ -67,6 +74,7 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
             wire.ChatPlace(uri=uri_of(one.path), path=one.path, start_line=one.span.start_line, end_line=one.span.end_line)
             for one in chunks
         ),
+        text=UNSET if chunks or event.result.is_error else event.result.text[:_LONGEST_SAID],
         problem=event.result.text if event.result.is_error else UNSET,
         repeated=event.repeated,
         elapsed_ms=event.milliseconds,

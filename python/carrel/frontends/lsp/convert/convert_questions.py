@@ -24,6 +24,7 @@ from carrel.frontends.common.wire import (
     iso_time,
 )
 from carrel.frontends.lsp.messages import question_messages as wire
+from carrel.frontends.lsp.messages.assess_messages import AttemptResult
 from carrel.frontends.lsp.messages.sent_messages import SentResult
 from carrel.model.bounds import MOST_LINES
 from carrel.model.conversation import Message, Role
@@ -32,6 +33,7 @@ from carrel.model.outbound import Receipt, summed
 from carrel.model.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
 
 if TYPE_CHECKING:
+    from carrel.assist.assessment import Attempt
     from carrel.assist.routing import Route
     from carrel.git.git import LastChange
     from carrel.search.explain import Explanation
@@ -151,6 +153,20 @@ def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, Last
 def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderResult, ...] | UnsetType:
     """Encode the folders that were not searched; unset where all were."""
     return tuple(wire.MissingFolderResult(folder=one.uri, name=one.name, reason=str(one.cause)) for one in missing) or UNSET
+
+
+def from_attempt(attempt: Attempt) -> AttemptResult:
+    """Encode a search that a chat model assessed."""
+    said = attempt.assessment
+    return AttemptResult(
+        query=attempt.query,
+        hits=len(attempt.hits),
+        is_relevant=said.is_relevant,
+        is_sufficient=said.is_sufficient,
+        action=said.action,
+        refined_query=said.refined_query or UNSET,
+        problem=attempt.problem or UNSET,
+    )
 
 
 def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp.messages.assess_messages import ASSESS, AttemptResult
 from carrel.frontends.lsp.messages.question_messages import ContextParams, ContextResult, FolderParams, Place, ProgressToken
 from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
 from carrel.model.bounds import Amount
@@ -49,6 +50,7 @@ class ChatParams(ContextParams, kw_only=True, frozen=True):
         Amount | None,
         Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
     ] = None
+    assess: Annotated[bool, Meta(description=ASSESS)] = False
     partial_result_token: Annotated[
         ProgressToken | None, Meta(description="Where each `ChatStep` is reported, by `$/progress`.")
     ] = None
@@ -62,15 +64,18 @@ class ChatStep(Wire, kw_only=True, frozen=True):
     """What happens while a question is answered, as it happens."""
 
     kind: Annotated[
-        Literal["asked", "text", "toolStarted", "toolFinished", "toolRefused", "repaired", "limit", "askedAgain"],
+        Literal["assessed", "asked", "text", "toolStarted", "toolFinished", "toolRefused", "repaired", "limit", "askedAgain"],
         Meta(
-            description='"asked": the model is asked. "text": a piece of what it says; what came before a tool or "askedAgain" '
-            'is no part of the answer. "toolRefused": a call that can\'t be run. "repaired": what was mended of what was said. '
+            description='"assessed": the model said whether the context is enough. "asked": it is asked to answer. "text": a '
+            'piece of what it says; what came before a tool or "askedAgain" is no part of the answer. "toolRefused": a call '
+            'that can\'t be run. "repaired": what was mended of what was said. '
             '"limit": it is asked to answer with what it has, or its answer was cut. "askedAgain": the answer can\'t be used, '
             "and the model is told why."
         ),
     ]
-    text: Annotated[str | UnsetType, Meta(description="What the model says, or what was mended.")] = UNSET
+    text: Annotated[
+        str | UnsetType, Meta(description="What the model says, what was mended, or the beginning of what a tool said.")
+    ] = UNSET
     tool: Annotated[str | UnsetType, Meta(description="The tool's name.")] = UNSET
     arguments: Annotated[dict[str, Any] | UnsetType, Meta(description="Of a call, as the tool gets them.")] = UNSET
     places: Annotated[tuple[ChatPlace, ...] | UnsetType, Meta(description="What of the workspace a tool showed.")] = UNSET
@@ -80,6 +85,7 @@ class ChatStep(Wire, kw_only=True, frozen=True):
     step: Annotated[int | UnsetType, Meta(description="Which request to the model it is, from 1.")] = UNSET
     tokens: Annotated[int | UnsetType, Meta(description="Of a request to the model.")] = UNSET
     elapsed_ms: Annotated[float | UnsetType, Meta(description="How long a tool took.")] = UNSET
+    attempt: Annotated[AttemptResult | UnsetType, Meta(description="The search that was assessed.")] = UNSET
 
 
 class ChatCitation(Place, kw_only=True, frozen=True):

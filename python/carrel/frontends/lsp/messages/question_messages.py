@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, LastChangeResult, RouteResult, State, Wire
+from carrel.frontends.lsp.messages.assess_messages import ASSESS, AttemptResult
 from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
 from carrel.model import bounds
 from carrel.settings.settings import Planning
@@ -169,6 +170,10 @@ class SearchParams(FoldersParams, kw_only=True, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
     filters: Annotated[FiltersParam, Meta(description="Which chunks may answer.")] = field(default_factory=FiltersParam)
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
+    assess: Annotated[bool, Meta(description=ASSESS)] = False
+    model_token: Annotated[ProgressToken | None, Meta(description="Under it the client lends its chat model, for `assess`.")] = (
+        None
+    )
     format: Annotated[
         Literal["full", "places"],
         Meta(description='"places" gives `text`, a line for each hit with path, lines and symbol, and hits without their text.'),
@@ -343,6 +348,9 @@ class SearchResult(Wire, kw_only=True, frozen=True):
     missing_folders: Annotated[tuple[MissingFolderResult, ...] | UnsetType, Meta(description=_MISSING)] = UNSET
     sent: Annotated[tuple[SentResult, ...] | UnsetType, Meta(description=SENT)] = UNSET
     confidence: Annotated[float | UnsetType, Meta(description=_CONFIDENCE)] = UNSET
+    attempts: Annotated[
+        tuple[AttemptResult, ...] | UnsetType, Meta(description="With `assess`: each search, and what the model said of it.")
+    ] = UNSET
 
 
 class ContextResult(Wire, kw_only=True, frozen=True):

@@ -127,11 +127,14 @@ public final class Messages {
             Integer limit,
             FiltersParam filters,
             Integer waitMs,
+            Boolean assess,
+            String modelToken,
             String format) {
 
         /** A query in its own words; everything else is left to the server. */
         public static SearchParams of(String workspaceFolder, String query, Integer limit, Integer waitMs) {
-            return new SearchParams(workspaceFolder, null, query, null, null, null, null, null, null, limit, null, waitMs, null);
+            return new SearchParams(
+                    workspaceFolder, null, query, null, null, null, null, null, null, limit, null, waitMs, null, null, null);
         }
     }
 
@@ -152,7 +155,18 @@ public final class Messages {
             List<String> notSearched,
             List<MissingFolderResult> missingFolders,
             List<SentResult> sent,
-            Double confidence) {}
+            Double confidence,
+            List<AttemptResult> attempts) {}
+
+    /** A search, and what a chat model said of it. */
+    public record AttemptResult(
+            String query,
+            int hits,
+            boolean isRelevant,
+            boolean isSufficient,
+            String action,
+            String refinedQuery,
+            String problem) {}
 
     /** A folder that was not searched. */
     public record MissingFolderResult(String folder, String name, String reason) {}

@@ -1,0 +1,83 @@
+"""Search until a chat model says that what was found is enough (spec D8): a question of its own, or the context of an answer."""
+
+# ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from carrel.service import context_service, group_search
+
+if TYPE_CHECKING:
+    from carrel.assist.assessment import Attempt
+    from carrel.model.conversation import Message
+    from carrel.model.ports import ChatModel
+    from carrel.model.types import Hit, Query
+    from carrel.service.context_request import ContextAnswer, ContextRequest
+    from carrel.service.folder_group import FolderGroup
+    from carrel.service.queries import Found
+    from carrel.service.workspace import Workspace
+
+HITS = 10
+"""How many hits an attempt fetches where nobody says how many."""
+
+
+async def search(
+    model: ChatModel,
+    notify: Callable[[Attempt], None],
+    searched: Workspace | FolderGroup,
+    query: Query,
+    wait_ms: int,
+    *,
+    history: Sequence[Message] = (),
+    rerank: bool | None = None,
+    sources: Sequence[str] = (),
+) -> Found:
+    """Do `group_search.search` for the query, and for those that the model puts in its place; `notify` is told of each attempt.
+
+    An attempt fetches as many hits as the query wants, `search_more` twice as many. Raises `CarrelError`.
+    """
+    from carrel.assist.assessment import search_assessed
+
+    found: dict[str, Found] = {}
+
+    async def attempt(asked: str, k: int) -> Sequence[Hit]:
+        made = await group_search.search(
+            searched,
+            replace(query, text=asked, limit=query.limit * (2 if k > HITS else 1)),
+            wait_ms,
+            history=history if asked == query.text else (),  # another query stands alone
+            plan="never",
+            rerank=rerank,
+            sources=sources,
+        )
+        found[asked] = made
+        return made.with_evidence
+
+    done = await search_assessed(query.text, attempt, model, notify=notify)
+    last = found[done.query]
+    told = " ".join(filter(None, (last.diagnostics.problem, done.problem))) or None
+    own = replace(last.own, diagnostics=replace(last.diagnostics, problem=told))
+    return replace(last, hits=done.hits, own=own)
+
+
+async def context(
+    workspace: Workspace, request: ContextRequest, model: ChatModel, notify: Callable[[Attempt], None]
+) -> tuple[ContextAnswer, ContextRequest]:
+    """Return what `context_service.context` packs, and for which request: the hits of a pack are what the model assesses."""
+    from carrel.assist.assessment import search_assessed
+
+    requests: dict[str, ContextRequest] = {}
+    answers: dict[str, ContextAnswer] = {}
+
+    async def attempt(asked: str, k: int) -> Sequence[Hit]:
+        history = request.history if asked == request.query else ()
+        requests[asked] = replace(request, query=asked, limit=k, history=history, plan="never", lent=None)
+        answers[asked] = await context_service.context(workspace, requests[asked])
+        return [item.hit for item in answers[asked].pack.items]
+
+    done = await search_assessed(request.query, attempt, model, notify=notify)
+    answer = answers[done.query]
+    told = " ".join(filter(None, (answer.notice, done.problem))) or None
+    return replace(answer, notice=told), requests[done.query]
