@@ -13,16 +13,18 @@ from tests.documents import write_documents
 from tests.shop import SHOP, write_files
 from tests.sources.test_knowledge import Planned
 
+from carrel.agent.agent_steps import Event, ToolFinished
 from carrel.frontends.common.parent_process import alive
 from carrel.frontends.common.uris import longest_match
 from carrel.model.caller import Caller, called_by
-from carrel.model.conversation import Completion
+from carrel.model.conversation import Completion, Message, ToolCall
 from carrel.model.errors import NotPermitted
 from carrel.model.fakes import FakeAuditLog, FakeChatModel
 from carrel.model.types import Budget, Query
 from carrel.policy.audit import AuditTrail
 from carrel.question.routing_rules import span_of_time
 from carrel.service import queries
+from carrel.service.asks import AskRequest, ask
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 from carrel.service.session import Session
@@ -139,7 +141,8 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
         await queries.search(workspace, Query(LIVE, 5), 60_000)
     assert called(calls) == []
     route = '{"source": "tool:ops.query_metrics", "query": "p95 of pay-prod-03", "reason": "a metric"}'
-    composition.planner = FakeChatModel(Completion(f'{{"routes": [{route}]}}'))
+    # Spec D6 has {source, query, reason} alone; several stand in a list.
+    composition.planner = FakeChatModel(Completion(route))
     planned = await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
     assert called(calls) == ["query_metrics p95 of pay-prod-03"]
     assert planned.hits[0].chunk.path == "@ops/query_metrics"
@@ -147,6 +150,27 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
     composition.planner = FakeChatModel(Completion(f'{{"routes": [{bad}]}}'))
     await queries.search(workspace, Query("is the payment page fine?", 5), 60_000)
     assert len(called(calls)) == 1, "a tool that isn't safe can't be chosen"
+
+
+async def test_an_approved_tool_is_called_by_itself(workspace: Workspace, calls: Path) -> None:
+    """Spec D9, D10: no JSON in JSON; a dangerous one waits for the person, whom nobody can ask here."""
+    model = FakeChatModel(
+        Completion("", (ToolCall("", "query_metrics", {"query": "p95 of pay-prod-03"}),)),
+        Completion("", (ToolCall("", "restart_server", {"hostname": "pay-prod-03"}),)),
+        Completion("It answers within 840 ms."),
+    )
+    steps: list[Event] = []
+    context = ContextRequest("query metrics, then restart the server", 3, Budget(4_000), trigger="explicit", plan="never")
+    request = AskRequest((Message("user", context.query),), context)
+    with called_by(Caller("command line")):
+        answered = (await ask(workspace, request, model, steps.append)).answered
+    assert answered.text == "It answers within 840 ms."
+    said = [step.result for step in steps if isinstance(step, ToolFinished)]
+    assert ("840 ms" in said[0].text, said[0].is_error) == (True, False)
+    assert (said[1].is_error, "nobody confirmed it" in said[1].text) == (True, True)
+    assert called(calls) == ["query_metrics p95 of pay-prod-03"]
+    offered = {spec.name: spec for spec in model.requests[0][1]}
+    assert offered["query_metrics"].schema["required"] == ["query"]
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,15 @@ async def by_model(text: str, sources: Sequence[SourceChoice], model: ChatModel,
 
 
 def read_routes(reply: str, asked: str, known: frozenset[str]) -> tuple[Route, ...]:
-    """Return the routes in a reply. Raises `UnusableReplyError`, also for a source that doesn't exist."""
-    found = named(best_object(reply, lambda value: len(_items(named(value).get("routes")))))
-    if not isinstance(found.get("routes"), list) or not found["routes"]:
+    """Return the routes in a reply, also where it is one route alone: `{source, query, reason}` (spec D6).
+
+    Raises `UnusableReplyError`, also for a source that doesn't exist.
+    """
+    items = _items(best_object(reply, lambda value: len(_items(value))))
+    if not items:
         raise UnusableReplyError("has no list of routes")
     routes: dict[str, Route] = {}
-    for item in found["routes"]:
+    for item in items:
         told = named(item) if isinstance(item, dict) else {}
         source, query, reason = told.get("source"), told.get("query"), told.get("reason")
         if source not in known:
@@ -118,5 +121,7 @@ def read_routes(reply: str, asked: str, known: frozenset[str]) -> tuple[Route, .
     return tuple(routes.values())
 
 
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _items(value: dict[str, Any] | None) -> list[Any]:
+    found = named(value)
+    routes = found.get("routes", [value] if "source" in found else [])
+    return routes if isinstance(routes, list) else []

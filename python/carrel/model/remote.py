@@ -76,6 +76,5 @@ Confirm = Callable[[Confirmation], Awaitable[bool]]
 
 async def refuse(asked: Confirmation) -> bool:
     """Raise `ProviderError` that says how a person agrees: what a program does that can't ask one."""
-    raise ProviderError(
-        f"{asked.risk}, and nobody confirmed it", "Run `carrel index` in a terminal, or confirm it in the editor."
-    )
+    run = "Run `carrel index` in a terminal" if asked.what == "paidIndex" else "Ask again in a terminal"
+    raise ProviderError(f"{asked.risk}, and nobody confirmed it", f"{run}, or confirm it in the editor.")

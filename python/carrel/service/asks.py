@@ -12,7 +12,7 @@ from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.service import assessed, context_service, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest
-from carrel.service.workspace_tools import WorkspaceIndex, catalogue_tools, tokenizer_of, tools
+from carrel.service.workspace_tools import WorkspaceIndex, approved_tools, catalogue_tools, tokenizer_of, tools
 
 if TYPE_CHECKING:
     from carrel.agent.agent_steps import Event
@@ -72,6 +72,8 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
         offered += catalogue_tools(service, lambda: knowledge_form.NAME in finished)
         servers = service.servers_kept()
+        taken = {tool.spec.name for tool in (*offered, *request.tools)}
+        offered += await approved_tools(service, request.messages[-1].text, taken, tokenizer, limit // 8)
     offered += request.tools
     names = [tool.spec.name for tool in offered]
     if twice := sorted({name for name in names if names.count(name) > 1}):

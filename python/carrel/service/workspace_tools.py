@@ -3,11 +3,12 @@
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from carrel.model.errors import CarrelError
 from carrel.model.types import Query
 from carrel.service import queries
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 T = TypeVar("T")
+
+DIRECT_TOOLS = 5
+"""How many of the person's tools a model can call by themselves (spec D10)."""
+_LOOKED_AT = 20
+"""Carrel's own are among those that fit, too."""
 
 
 class WorkspaceIndex:
@@ -104,6 +110,40 @@ def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda:
         return await execute(service, asked)
 
     return [SearchTools(partial(find_tools, service)), ExecutePipeline(run)]
+
+
+async def approved_tools(
+    service: ToolService, question: str, taken: Collection[str], tokenizer: Tokenizer, most: int
+) -> list[Tool]:
+    """Return the approved tools that fit a question best, each to be called by itself: those that `most` tokens describe.
+
+    None has a name that is `taken`. Others are found by `search_tools` and run by `execute_pipeline`.
+    """
+    from carrel.agent.tools.catalogue_tools import ApprovedTool
+    from carrel.extensions.tools.catalogue.exports import exported_names
+    from carrel.extensions.tools.catalogue.search import ToolQuery
+    from carrel.model.catalogue_tool import BUILT_IN, canonical
+    from carrel.model.conversation import ToolSpec
+
+    try:
+        found = await service.search(ToolQuery(question, _LOOKED_AT), usable_only=True)
+    except CarrelError:  # `search_tools` says why
+        return []
+    fitting = [item.tool for item, _ in found if item.why and item.tool.source != BUILT_IN][:DIRECT_TOOLS]
+    names = exported_names(fitting)
+    offered: list[Tool] = []
+    for tool in fitting:
+        spec = ToolSpec(names[tool.qualified], tool.description, {"type": "object", **tool.schema})
+        tokens = tokenizer.count(f"{spec.description}{canonical(spec.schema)}")
+        if spec.name not in taken and tokens <= most:
+            most -= tokens
+            offered.append(ApprovedTool(spec, partial(_call, service, tool.qualified)))
+    return offered
+
+
+async def _call(service: ToolService, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    run = await service.run({"steps": [{"tool": name, "args": dict(arguments)}], "risk_level": "safe"}, "")
+    return (run.result.output if run.result else ""), run.problem
 
 
 async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`search_tools` and `execute_pipeline`: what a model has for finding tools and running them in a row, behind the port `Tool`."""
+"""The tools of the person for a model: to find them, to run them in a row, and each by itself, behind the port `Tool`."""
 
 from __future__ import annotations
 
@@ -52,6 +52,8 @@ class ExecuteArguments(Struct, kw_only=True, frozen=True):
 FindTools = Callable[[FindToolsArguments], Awaitable[list[dict[str, Any]]]]
 Execute = Callable[[ExecuteArguments], Awaitable[tuple[str, str]]]
 """Gives the output, and what went wrong."""
+Call = Callable[[Mapping[str, Any]], Awaitable[tuple[str, str]]]
+"""Likewise, of one tool."""
 
 
 class SearchTools:
@@ -87,6 +89,18 @@ class ExecutePipeline:
             return ToolResult(f"Not run: {error}", is_error=True)
         output, problem = await self._execute(asked)
         return ToolResult(problem, is_error=True) if problem else ToolResult(output)
+
+
+class ApprovedTool:
+    """Runs one tool of the catalogue, under a name that models' services take."""
+
+    def __init__(self, spec: ToolSpec, call: Call) -> None:
+        self.spec, self._call = spec, call
+
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run it; a dangerous one waits for the person."""
+        output, problem = await self._call(arguments)
+        return ToolResult(problem or output, is_error=bool(problem))
 
 
 def listed(tools: list[dict[str, Any]]) -> str:
