@@ -345,6 +345,8 @@ export interface CompareResult {
   readonly wholeFiles: WayResult;
   /** Files that could not be read whole. */
   readonly unread?: readonly string[];
+  /** Why retrieval pays here. */
+  readonly reasons?: readonly string[];
   /** Where they were asked for. */
   readonly answers?: CompareAnswers;
   readonly tokenizer: string;

@@ -18,6 +18,8 @@ from carrel.search.retriever import retrieve
 
 FORM: Format = "xml"
 """Both stand in the same tags, so that these don't decide."""
+MANY_FILES, LONG_FILE, FULL = 100, 1_000, 0.8
+"""Files of a folder, lines of a file, and the share of a window from which retrieval pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,12 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The same question both ways. `unread` are files that could not be read whole."""
+    """The same question both ways. `unread` are files that could not be read whole, `reasons` say why retrieval pays here."""
 
     chunks: Strategy
     whole_files: Strategy
     unread: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
 def compare(
@@ -85,7 +88,18 @@ def compare(
         if most_tokens and tokenizer.count(render((*fitting, block), form_of(FORM))) <= most_tokens:
             fitting = (*fitting, block)
     whole = Strategy(tokens, elapsed, tuple(read), fitting, render(fitting, form_of(FORM)))
-    return Comparison(chunks, whole, tuple(unread))
+    longest = max((block.hit.chunk.span.end_line for block in blocks), default=0)
+    return Comparison(chunks, whole, tuple(unread), _reasons(view.files, longest, tokens, most_tokens))
+
+
+def _reasons(files: int, longest: int, tokens: int, most_tokens: int) -> tuple[str, ...]:
+    """Say by which of spec A9's measures retrieval pays; nothing where whole files would do."""
+    measures = {
+        f"the folder has {files:,} files": files >= MANY_FILES,
+        f"a file has {longest:,} lines": longest >= LONG_FILE,
+        f"the whole files fill {tokens / max(most_tokens, 1):.0%} of the model's window": tokens >= FULL * most_tokens > 0,
+    }
+    return tuple(reason for reason, holds in measures.items() if holds)
 
 
 def _attached(hit: Hit, text: str) -> ContextItem:

@@ -230,7 +230,7 @@ def test_a_review_that_can_not_be_used_fails_with_what_was_said(play: Play) -> N
     assert "there is no JSON object in it" in done.stderr
 
 
-def test_both_answers_of_a_comparison_stand_side_by_side(play: Play) -> None:
+def test_both_answers_of_a_comparison_stand_side_by_side(play: Play, project: Path) -> None:
     done = play("compare", "where are passwords checked?", "--answers", "--json", script=[ANSWER])
     answers = one_json(done.stdout)["answers"]
     assert {answers[way]["text"] for way in ("chunks", "wholeFiles")} == {ANSWER}
@@ -240,3 +240,7 @@ def test_both_answers_of_a_comparison_stand_side_by_side(play: Play) -> None:
     assert "from retrieved chunks" in shown
     assert shown.count("1 places cited, 0 unverified") == 2
     assert "answers" not in one_json(play("compare", "password", "--json", script=[ANSWER]).stdout)
+    body = "return user.password == password and user.name in allowed_names(password) and user.is_known_here(password)"
+    (project / "big.py").write_text("".join(f"def check_password_{n}(password):\n    {body}\n\n" for n in range(330)))
+    [reason] = one_json(play("compare", "check_password_7", "--answers", "--json", script=["In big.py."]).stdout)["reasons"]
+    assert reason.endswith("of the model's window")

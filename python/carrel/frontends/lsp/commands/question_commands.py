@@ -163,6 +163,7 @@ class Commands:
             chunks=convert_chat.from_way(found.chunks),
             whole_files=convert_chat.from_way(found.whole_files),
             unread=found.unread,
+            reasons=found.reasons,
             answers=answers,
             tokenizer=tokenizer,
             elapsed_ms=_since(started),

@@ -60,6 +60,7 @@ class CompareResult(Wire, kw_only=True, frozen=True):
     chunks: WayResult
     whole_files: WayResult
     unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
+    reasons: Annotated[tuple[str, ...], Meta(description="Why retrieval pays here.")] = ()
     answers: Annotated[CompareAnswers | UnsetType, Meta(description="Where they were asked for.")] = UNSET
     tokenizer: str
     elapsed_ms: float
