@@ -39,6 +39,7 @@ from carrel.model.value_checks import checked
 from carrel.model_calls.embedding import embed_batch_blocking
 from carrel.pack.context import render
 from carrel.pack.formats import Form, ToolForm
+from carrel.question.prepare import prepare_blocking
 from carrel.search import files
 from carrel.search.bag_of_words import cosine, word_counts
 from carrel.search.files import file_chunks
@@ -401,19 +402,14 @@ def pick_files_by_grouped_chunk_hits(
     "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.
     """
     if not isinstance(section_query, Query):
-        section_query = checked("section_query", section_query, str)
+        section_query = Query(checked("section_query", section_query, str))
     index = vector_db._current()
     own = index.embedder.spec.id
     if embedder is not None and embedder.spec.id != own:
         raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
-    found = files.pick_files_by_grouped_chunk_hits(
-        index.embedder,
-        index.store.snapshot(),
-        section_query,
-        checked("candidate_pool_size", candidate_pool_size, int),
-        checked("n_files", n_files, int),
-        file_key,
-    )
+    pool, most = checked("candidate_pool_size", candidate_pool_size, HitCount), checked("n_files", n_files, HitCount)
+    prepared = prepare_blocking(files.pool_query(section_query, pool), index.embedder)
+    found = files.best_files(index.store.snapshot(), prepared, pool, most, file_key, CancelToken())
     return [name for name, _ in found]
 
 

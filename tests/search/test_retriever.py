@@ -15,7 +15,7 @@ from carrel.question.prepare import SearchText, prepare_blocking
 from carrel.question.query_words import read
 from carrel.search.candidates import search
 from carrel.search.explain import explain_line, explain_ranked
-from carrel.search.files import pick_files_by_grouped_chunk_hits
+from carrel.search.files import best_files, pool_query
 from carrel.search.ranking import rank
 from carrel.search.retriever import retrieve
 from carrel.search.similar import similar, stored_vector
@@ -100,12 +100,16 @@ def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
             FakeChunk("x/many.py", 19, "d\n", dense=0.45, lexical=0.15),
         ]
     )
-    assert [path for path, _ in pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q")] == ["x/many.py", "one.py"]
-    assert len(pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", n_files=1)) == 1
-    by_folder = pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="folder")
-    assert [folder for folder, _ in by_folder] == ["x", ""]
+    prepared = prepare_blocking(pool_query(Query("q"), 200), FakeEmbedder())
+
+    def best(most: int = 5, key: str = "filename") -> list[str]:
+        return [name for name, _ in best_files(view, prepared, 200, most, key, CancelToken())]
+
+    assert best() == ["x/many.py", "one.py"]
+    assert len(best(1)) == 1
+    assert best(key="folder") == ["x", ""]
     with pytest.raises(InvalidInput, match="file_key"):
-        pick_files_by_grouped_chunk_hits(FakeEmbedder(), view, "q", file_key="colour")
+        best(key="colour")
 
 
 def test_similar_code_leaves_out_the_code_itself() -> None:

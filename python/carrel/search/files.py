@@ -9,10 +9,9 @@ from dataclasses import replace
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, ChunkInfo
-from carrel.model.ports import Embedder
 from carrel.model.types import Chunk, Hit, Query
 from carrel.question.issue_text import WHOLE
-from carrel.question.prepare import PreparedQuery, prepare_blocking
+from carrel.question.prepare import PreparedQuery
 from carrel.search.candidates import CANDIDATES_A_HIT, search
 from carrel.search.certainty import relevance
 from carrel.search.localize import LocatedFile
@@ -28,28 +27,6 @@ _KEYS: dict[str, Callable[[ChunkInfo], str]] = {
 }
 
 
-def pick_files_by_grouped_chunk_hits(
-    embedder: Embedder,
-    vector_db: SnapshotView,
-    section_query: str | Query,
-    candidate_pool_size: int = 200,
-    n_files: int = 5,
-    file_key: str | Callable[[ChunkInfo], str] = "filename",
-    *,
-    cancel: CancelToken | None = None,
-) -> list[tuple[str, float]]:
-    """Return the `n_files` best files as (path, summed relevance), best first, from at most `candidate_pool_size` chunks.
-
-    `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
-    function of the chunk.
-    """
-    if n_files < 0 or candidate_pool_size < 0:
-        raise InvalidInput("n_files" if n_files < 0 else "candidate_pool_size", "must be 0 or more")
-    query = section_query if isinstance(section_query, Query) else Query(section_query)
-    prepared = prepare_blocking(pool_query(query, candidate_pool_size), embedder)
-    return best_files(vector_db, prepared, candidate_pool_size, n_files, file_key, cancel or CancelToken())
-
-
 def pool_query(query: Query, candidate_pool_size: int) -> Query:
     """Return the query that finds so many candidates: each search gives five for each hit."""
     return replace(query, limit=max(1, candidate_pool_size // CANDIDATES_A_HIT))
@@ -63,7 +40,11 @@ def best_files(
     file_key: str | Callable[[ChunkInfo], str],
     cancel: CancelToken,
 ) -> list[tuple[str, float]]:
-    """Return the best files for a query that `pool_query` widened, as `pick_files_by_grouped_chunk_hits` does."""
+    """Return the `n_files` best files as (path, summed relevance), best first, for a query that `pool_query` widened.
+
+    `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
+    function of the chunk.
+    """
     key = file_key if callable(file_key) else _KEYS.get(file_key)
     if key is None:
         raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
