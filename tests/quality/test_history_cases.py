@@ -76,6 +76,7 @@ def test_chunks_are_compared_with_the_whole_files_that_they_are_from() -> None:
     both = compare(view, prepare_blocking(Query("alpha"), FakeEmbedder()), TOKENS, Budget(500, "tokens"), CancelToken())
     assert both.whole_files.files == ("a.py",)
     assert both.unread == ("gone.py",)
+    assert both.reasons == ("a file has 1,000 lines",)
     assert both.chunks.tokens < TOKENS.count("alpha\n" * 1000) <= both.whole_files.tokens
     stopped = CancelToken()
     stopped.cancel()

@@ -38,6 +38,10 @@ class FakeView:
     asked: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # of whole files
 
+    @property
+    def files(self) -> int:
+        return len({item.path for item in self.items})
+
     def dense(self, vector: bytes, k: int, floor: float, filter: Any, cancel: Any) -> list[Any]:  # noqa: A002
         self._check(cancel)
         return self._best("dense", k, floor)
