@@ -70,10 +70,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     finished = set[str]()  # names of tools
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
-        offered += catalogue_tools(service, lambda: knowledge_form.NAME in finished)
-        servers = service.servers_kept()
+        found = catalogue_tools(service, lambda: knowledge_form.NAME in finished)
+        offered, servers = [*offered, *found], service.servers_kept()
         taken = {tool.spec.name for tool in (*offered, *request.tools)}
-        offered += await approved_tools(service, request.messages[-1].text, taken, tokenizer, limit // 8)
+        offered += await approved_tools(service, found[-1], request.messages[-1].text, taken, tokenizer, limit // 8)
     offered += request.tools
     names = [tool.spec.name for tool in offered]
     if twice := sorted({name for name in names if names.count(name) > 1}):

@@ -3,7 +3,7 @@
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -113,11 +113,11 @@ def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda:
 
 
 async def approved_tools(
-    service: ToolService, question: str, taken: Collection[str], tokenizer: Tokenizer, most: int
+    service: ToolService, pipelines: Tool, question: str, taken: Collection[str], tokenizer: Tokenizer, most: int
 ) -> list[Tool]:
     """Return the approved tools that fit a question best, each to be called by itself: those that `most` tokens describe.
 
-    None has a name that is `taken`. Others are found by `search_tools` and run by `execute_pipeline`.
+    None has a name that is `taken`. `pipelines` runs them: `execute_pipeline`, which runs all others, too.
     """
     from carrel.agent.tools.catalogue_tools import ApprovedTool
     from carrel.extensions.tools.catalogue.exports import exported_names
@@ -137,13 +137,8 @@ async def approved_tools(
         tokens = tokenizer.count(f"{spec.description}{canonical(spec.schema)}")
         if spec.name not in taken and tokens <= most:
             most -= tokens
-            offered.append(ApprovedTool(spec, partial(_call, service, tool.qualified)))
+            offered.append(ApprovedTool(spec, tool.qualified, pipelines))
     return offered
-
-
-async def _call(service: ToolService, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    run = await service.run({"steps": [{"tool": name, "args": dict(arguments)}], "risk_level": "safe"}, "")
-    return (run.result.output if run.result else ""), run.problem
 
 
 async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:

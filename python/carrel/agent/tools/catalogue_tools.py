@@ -12,7 +12,7 @@ from carrel.agent.knowledge_form import NAME as KNOWLEDGE
 from carrel.model.catalogue_tool import Risk
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
-from carrel.model.ports import ToolResult
+from carrel.model.ports import Tool, ToolResult
 from carrel.model.structs import decode_call, schema
 
 SEARCH_DESCRIPTION = (
@@ -52,8 +52,6 @@ class ExecuteArguments(Struct, kw_only=True, frozen=True):
 FindTools = Callable[[FindToolsArguments], Awaitable[list[dict[str, Any]]]]
 Execute = Callable[[ExecuteArguments], Awaitable[tuple[str, str]]]
 """Gives the output, and what went wrong."""
-Call = Callable[[Mapping[str, Any]], Awaitable[tuple[str, str]]]
-"""Likewise, of one tool."""
 
 
 class SearchTools:
@@ -92,15 +90,17 @@ class ExecutePipeline:
 
 
 class ApprovedTool:
-    """Runs one tool of the catalogue, under a name that models' services take."""
+    """Runs one tool of the catalogue as a pipeline of one step, under a name that models' services take: what holds for the
+    pipeline, such as who must agree, holds for it.
+    """
 
-    def __init__(self, spec: ToolSpec, call: Call) -> None:
-        self.spec, self._call = spec, call
+    def __init__(self, spec: ToolSpec, qualified: str, pipelines: Tool) -> None:
+        self.spec, self._qualified, self._pipelines = spec, qualified, pipelines
 
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run it; a dangerous one waits for the person."""
-        output, problem = await self._call(arguments)
-        return ToolResult(problem or output, is_error=bool(problem))
+        pipeline = {"steps": [{"tool": self._qualified, "args": dict(arguments)}], "risk_level": "safe"}
+        return await self._pipelines.run({"pipeline": json.dumps(pipeline), "input_data": ""})
 
 
 def listed(tools: list[dict[str, Any]]) -> str:
