@@ -154,9 +154,12 @@ async def test_only_safe_tools_run_and_only_for_callers_that_may(workspace: Work
 
 async def test_an_approved_tool_is_called_by_itself(workspace: Workspace, calls: Path) -> None:
     """Spec D9, D10: no JSON in JSON; a dangerous one waits for the person, whom nobody can ask here."""
+    restart = Completion("", (ToolCall("", "restart_server", {"hostname": "pay-prod-03"}),))
     model = FakeChatModel(
         Completion("", (ToolCall("", "query_metrics", {"query": "p95 of pay-prod-03"}),)),
-        Completion("", (ToolCall("", "restart_server", {"hostname": "pay-prod-03"}),)),
+        restart,
+        Completion("", (ToolCall("", "search_knowledge_base", {"query": "restart pay-prod-03"}),)),
+        restart,
         Completion("It answers within 840 ms."),
     )
     steps: list[Event] = []
@@ -167,7 +170,8 @@ async def test_an_approved_tool_is_called_by_itself(workspace: Workspace, calls:
     assert answered.text == "It answers within 840 ms."
     said = [step.result for step in steps if isinstance(step, ToolFinished)]
     assert ("840 ms" in said[0].text, said[0].is_error) == (True, False)
-    assert (said[1].is_error, "nobody confirmed it" in said[1].text) == (True, True)
+    assert "call search_knowledge_base first" in said[1].text, "as before a pipeline that acts"
+    assert (said[3].is_error, "nobody confirmed it" in said[3].text) == (True, True)
     assert called(calls) == ["query_metrics p95 of pay-prod-03"]
     offered = {spec.name: spec for spec in model.requests[0][1]}
     assert offered["query_metrics"].schema["required"] == ["query"]

@@ -88,7 +88,7 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
         answer = await context_service.context(workspace, wanted)
     if tokenizer.count(answer.pack.text) > limit // 3:
         smaller = replace(wanted, budget=Budget(limit // 3, "tokens"))
-        answer = await context_service.context(workspace, smaller)
+        answer = replace(await context_service.context(workspace, smaller), notice=answer.notice)
     text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
     window = asking.opened(request.messages, text, offered, tokenizer, limit)
     before = [message.text for message in request.messages if message.role == "assistant"]
