@@ -45,6 +45,7 @@ export interface Carrel {
   readonly mcp: McpProvider;
   readonly switches: Switches;
   readonly audit: AuditView;
+  readonly models: OwnModels;
   /** How the server is looked for. */
   readonly find: () => Promise<Located>;
   /** What `activate` cost: processor time, in which a busy machine doesn't count. */
@@ -88,11 +89,9 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   const contextClient = new ContextClient(server, receipts, memory);
   context.subscriptions.push(log, switches, server, receiptView, memory);
   const tools = new ToolChat(server, contextClient);
+  const models = new OwnModels(server, contextClient, tools);
   const issues = new IssueReview(server, memory, receipts);
-  context.subscriptions.push(
-    new Participant(contextClient, memory, receipts, issues, tools).register(),
-    new OwnModels(server, contextClient, tools),
-  );
+  context.subscriptions.push(new Participant(contextClient, memory, receipts, issues, tools).register(), models);
   const { version } = context.extension.packageJSON as { readonly version: string };
   const doctor = new Doctor(find, server, memory, version, folder);
   const mcp = new McpProvider(find, folder, version, log, switches, new McpPackages(bundled, folder));
@@ -136,7 +135,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   if (switches.anyOn) void server.start().catch(() => undefined);
   else offer();
   const { user, system } = process.cpuUsage(began);
-  return { server, memory, receipts, receiptView, mcp, switches, audit, find, activationMs: (user + system) / 1_000 };
+  return { server, memory, receipts, receiptView, mcp, switches, audit, models, find, activationMs: (user + system) / 1_000 };
 }
 
 /** Which server runs may be set at any time. The other settings are the server's to follow. */

@@ -75,6 +75,8 @@ export function isConfigured({ vendor, id }: Pick<vscode.LanguageModelChat, 'ven
 export class OwnModels implements ModelProvider, vscode.Disposable {
   private readonly emitter = new vscode.EventEmitter<void>();
   private readonly disposables: vscode.Disposable[] = [this.emitter];
+  /** Whether the editor has models of others: the list begins with Carrel's, so that one alone would take the place of theirs. */
+  private others = true;
   readonly onDidChangeLanguageModelChatInformation = this.emitter.event;
 
   constructor(
@@ -88,21 +90,30 @@ export class OwnModels implements ModelProvider, vscode.Disposable {
       register(VENDOR, this),
       server.onDidChangeState(({ kind }) => kind === 'running' && this.emitter.fire()),
       vscode.workspace.onDidChangeConfiguration(event => event.affectsConfiguration('carrel.models') && this.emitter.fire()),
+      vscode.lm.onDidChangeChatModels(() => void this.lookForOthers()),
     );
-    void vscode.lm.selectChatModels({ vendor: VENDOR }); // the chat's list has a model only after somebody asked for it
+    void this.lookForOthers(); // the chat's list has a model only after somebody asked for it
+  }
+
+  private async lookForOthers(): Promise<void> {
+    const others = (await vscode.lm.selectChatModels()).some(({ vendor }) => vendor !== VENDOR);
+    if (others === this.others) return;
+    this.others = others;
+    this.emitter.fire();
   }
 
   async provideLanguageModelChatInformation(): Promise<ModelInformation[]> {
     const name = await this.configured();
-    if (!name) return [PLACES_ONLY];
+    const places = this.others ? [] : [PLACES_ONLY];
+    if (!name) return places;
     const tooltip =
       'The chat model of the setting carrel.models. It answers from this project, with the tools of Carrel’s server.';
-    return [PLACES_ONLY, { ...COMMON, id: CONFIGURED, name: `Carrel: ${name}`, family: name, detail: 'carrel.models', tooltip }];
+    return [{ ...COMMON, id: CONFIGURED, name: `Carrel: ${name}`, family: name, detail: 'carrel.models', tooltip }, ...places];
   }
 
   /** What another participant asks; `@carrel` answers by itself, with links that the editor knows. */
   async provideLanguageModelChatResponse(
-    model: ModelInformation,
+    model: Pick<ModelInformation, 'id'>,
     messages: readonly RequestMessage[],
     _options: unknown,
     progress: vscode.Progress<vscode.LanguageModelTextPart>,

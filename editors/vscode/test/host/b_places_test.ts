@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as vscode from 'vscode';
 import { carrel, fileIn, until } from './carrel';
-import { recorded } from './chat';
+import { recorded, recordingModel } from './chat';
 
 const QUESTION = 'how is a login checked, and by which function?';
 
@@ -27,22 +27,24 @@ async function ask(query: string, id: string): Promise<void> {
 }
 
 describe('the model that only lists places', () => {
-  it('answers @carrel with places, and asks nobody', async () => {
-    const { receipts } = await carrel();
-    const before = { shown: receipts.shown, asked: recorded().length };
-    await ask(`@carrel ${QUESTION}`, 'places');
-    const shown = await until('the places', () => receipts.shown !== before.shown && receipts.shown);
-    assert.deepEqual([shown.question.text, shown.outcome], [QUESTION, 'found']);
-    assert(shown.pack.hits.some(({ path }) => path === 'src/auth.py'));
-    assert.equal(recorded().length, before.asked);
+  it('is not in the list where another model is, whose place it would take', async () => {
+    await recordingModel();
+    await until('it is not listed', async () => !(await vscode.lm.selectChatModels({ vendor: 'carrel', id: 'places' })).length);
   });
 
-  it('answers other participants with links to lines', async () => {
-    const model = await modelNamed('places');
-    const text = await said(model, 'Be brief.', QUESTION);
+  it('answers other participants with links to lines, and asks nobody', async () => {
+    const { models, receipts } = await carrel();
+    const before = recorded().length;
+    const messages = ['Be brief.', QUESTION].map(text => vscode.LanguageModelChatMessage.User(text));
+    let text = '';
+    const progress = { report: (part: vscode.LanguageModelTextPart) => void (text += part.value) };
+    const { token } = new vscode.CancellationTokenSource();
+    await models.provideLanguageModelChatResponse({ id: 'places' }, messages, {}, progress, token);
     assert.match(text, /^These places of the project fit the question:\n\n- \[src\/auth\.py:1-4\]/);
     assert(text.includes(`(<${fileIn('src/auth.py').toString()}#L1-L4>)`), text);
     assert.doesNotMatch(text, /def /, 'places, no code');
+    assert.equal(receipts.shown?.outcome, 'found');
+    assert.equal(recorded().length, before);
   });
 });
 
