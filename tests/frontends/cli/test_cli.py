@@ -185,7 +185,12 @@ def test_a_folder_or_file_is_the_same_however_it_is_named(
     (tmp_path / "link").symlink_to(project)
     run("index")
     monkeypatch.chdir(project / "src")
-    for folder, file in (("..", "auth.py"), ("..", "src/auth.py"), (str(tmp_path / "link"), str(project / "src/auth.py"))):
+    for folder, file in (
+        ("..", "auth.py"),
+        ("..", str(Path("src/auth.py"))),
+        ("..", "./src/auth.py"),
+        (str(tmp_path / "link"), str(project / "src/auth.py")),
+    ):
         out = run("explain", "verify password", f"{file}:6", "--path", folder)[1]
         assert "src/auth.py:" in out.splitlines()[0], (folder, file)
         assert "given" in out

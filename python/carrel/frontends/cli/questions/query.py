@@ -91,7 +91,7 @@ def _in_folder(path: str, workspace: Workspace) -> str:
     if not (workspace.root / path).exists() or Path(path).is_absolute():
         with contextlib.suppress(ValueError):
             return Path(path).resolve().relative_to(workspace.root.resolve()).as_posix()
-    return path
+    return Path(path).as_posix()
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
