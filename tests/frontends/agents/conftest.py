@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,7 @@ class Hooks:
     def say(self, line: bytes) -> bytes:
         """Say something to the server as no program of ours does."""
         if sys.platform == "win32":
-            with Path((self.runtime / "agents.pipe").read_text("utf-8")).open("r+b", buffering=0) as pipe:
+            with self.pipe() as pipe:
                 pipe.write(line)
                 return pipe.read(100)
         with socket.socket(socket.AF_UNIX) as client:
@@ -75,6 +77,19 @@ class Hooks:
             client.connect(str(self.socket))
             client.sendall(line)
             return client.recv(100)
+
+    def pipe(self) -> FileIO:
+        """Connect to the server on Windows; while it is busy it can't be opened."""
+
+        found: list[FileIO] = []
+
+        def opened() -> bool:
+            with suppress(OSError):
+                found.append(FileIO((self.runtime / "agents.pipe").read_text("utf-8"), "r+b"))
+            return bool(found)
+
+        wait_until(opened)
+        return found[0]
 
     def end(self) -> None:
         if sys.platform == "win32":  # where a process ends in order only by itself

@@ -45,8 +45,7 @@ def test_a_server_of_another_version_makes_room(hooks: Hooks, project: Path) -> 
 
 def test_what_is_cut_off_or_no_request_disturbs_nobody(hooks: Hooks, project: Path) -> None:
     hooks.added(project)
-    name = (hooks.runtime / "agents.pipe").read_text("utf-8")
     for part in (b"", b"carrel-hook/1 0.1.0 codex 100\n{", b"\n", b"x" * 100_000, b"carrel-hook/1 0.1.0 codex -5\n"):
-        with Path(name).open("r+b", buffering=0) as pipe:
+        with hooks.pipe() as pipe:
             pipe.write(part)
     assert "authenticate_user" in hooks.added(project, session_id="new")
