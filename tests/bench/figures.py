@@ -70,7 +70,6 @@ PAGES = {
             "server",
             "search",
             "watching",
-            "vscode-large",
             "proxies",
             "reading",
             "stores",
@@ -78,7 +77,6 @@ PAGES = {
             "published",
             "embedding",
             "day",
-            "audit",
         ],
     ),
 }
