@@ -119,6 +119,7 @@ async def approved_tools(
 
     None has a name that is `taken`. `pipelines` runs them: `execute_pipeline`, which runs all others, too.
     """
+    from carrel.agent.tool_arguments import properties_of
     from carrel.agent.tools.catalogue_tools import ApprovedTool
     from carrel.extensions.tools.catalogue.exports import exported_names
     from carrel.extensions.tools.catalogue.search import ToolQuery
@@ -129,13 +130,15 @@ async def approved_tools(
         found = await service.search(ToolQuery(question, _LOOKED_AT), usable_only=True)
     except CarrelError:  # `search_tools` says why
         return []
-    fitting = [item.tool for item, _ in found if item.why and item.tool.source != BUILT_IN][:DIRECT_TOOLS]
+    # What has a parameter `input` is filled by a pipeline even where the model leaves it out.
+    direct = (item.tool for item, _ in found if item.why and "input" not in properties_of(item.tool.schema))
+    fitting = [tool for tool in direct if tool.source != BUILT_IN][:DIRECT_TOOLS]
     names = exported_names(fitting)
     offered: list[Tool] = []
     for tool in fitting:
         spec = ToolSpec(names[tool.qualified], tool.description, {"type": "object", **tool.schema})
         tokens = tokenizer.count(f"{spec.description}{canonical(spec.schema)}")
-        if spec.name not in taken and tokens <= most:
+        if spec.name not in (*taken, *(other.spec.name for other in offered)) and tokens <= most:
             most -= tokens
             offered.append(ApprovedTool(spec, tool.qualified, pipelines))
     return offered

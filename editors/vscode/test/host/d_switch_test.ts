@@ -50,7 +50,7 @@ describe('switching the memory on', () => {
   it('clears the index', async () => {
     const { memory } = await carrel();
     assert((await memory.clear()) > 0);
-    assert.equal(memory.state.all[0]?.state, 'empty');
+    await until('the index is empty', () => memory.state.all[0]?.state === 'empty');
   });
 
   it('with the memory off and no index, a question indexes first, in sight, and is answered from all of it', async () => {

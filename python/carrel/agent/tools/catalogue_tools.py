@@ -98,7 +98,11 @@ class ApprovedTool:
         self.spec, self._qualified, self._pipelines = spec, qualified, pipelines
 
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run it; a dangerous one waits for the person."""
+        """Run it; a dangerous one waits for the person. Text that a pipeline would fill in is refused."""
+        if "{{" in json.dumps(dict(arguments), ensure_ascii=False):
+            return ToolResult(
+                "Not run: {{ stands for another value in a call. Leave it out, or ask the person to do it.", is_error=True
+            )
         pipeline = {"steps": [{"tool": self._qualified, "args": dict(arguments)}], "risk_level": "safe"}
         return await self._pipelines.run({"pipeline": json.dumps(pipeline), "input_data": ""})
 

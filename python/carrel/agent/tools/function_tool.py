@@ -39,13 +39,19 @@ class FunctionTool:
             if inspect.iscoroutinefunction(self._function):
                 value = await self._function(**given)
             else:
-                value = await asyncio.to_thread(self._function, **given)
+                value = await asyncio.to_thread(self._call, given)
+            return ToolResult(value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode())
         except CarrelError as error:
             return ToolResult(str(error), is_error=True)
         except Exception as error:
             cause = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_CAUSE]
             return ToolResult(f"{self.spec.name} failed: {cause}", is_error=True)
-        return ToolResult(value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode())
+
+    def _call(self, arguments: Mapping[str, Any]) -> Any:
+        try:
+            return self._function(**arguments)
+        except StopIteration as error:  # asyncio hands it on to nobody
+            raise RuntimeError("StopIteration") from error
 
 
 def _arguments(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
