@@ -47,7 +47,7 @@ __all__ = [
 _MODULES = {"ApproximateTokenizer": "providers.tokenizers"} | dict.fromkeys(
     ("Answer", "Chat", "Review", "ask", "chat", "review"), "library_chat"
 )
-"""Where names are that `library` doesn't have."""
+"""The modules of names that `library` doesn't have."""
 
 
 def __getattr__(name: str) -> "Any":

@@ -40,7 +40,7 @@ _WAIT_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model answered; behind a citation that doesn't hold stands `[unverified]`. `str` of it is the text.
+    """The answer of a model; behind a citation that doesn't hold stands `[unverified]`. `str` of it is the text.
 
     `problem` says what else is wrong with it, `steps` are what happened: what the model was asked, the tools and what they said.
     """
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What an issue takes. Where the model gave no answer that can be used, `problem` says why and `raw_text` is what it said."""
+    """An issue's work. Where the model gave no answer that can be used, `problem` says why and `raw_text` is what it said."""
 
     summary: str = ""
     difficulty_score: int | None = None
@@ -70,7 +70,7 @@ class Review:
 
 
 class ChatOptions(TypedDict, total=False):
-    """What `Chat` takes beside the folder."""
+    """The arguments of `Chat` beside the folder."""
 
     model: str | ChatModel | AskModel | None
     tools: Sequence[Callable[..., Any] | Tool]

@@ -24,7 +24,7 @@ _SECONDS = 1.0
 
 
 class _Text(Struct, kw_only=True, frozen=True):
-    """What all work on."""
+    """The text that all work on."""
 
     input: Annotated[str, Meta(description="The text, line by line.")]
 

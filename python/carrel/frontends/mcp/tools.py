@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
@@ -191,11 +190,11 @@ class Tools:
         searched = self._folders.searched(folder)
         await self._ready(searched, report)
         attempts: list[Attempt] = []
-        search = partial(group_search.search)
         if assess:
             first = searched.first if isinstance(searched, FolderGroup) else searched
-            search = partial(assessed.search, first.chat_model(), attempts.append)
-        found = await search(searched, query, 0, history=history)
+            found = await assessed.search(first.chat_model(), attempts.append, searched, query, 0, history=history)
+        else:
+            found = await group_search.search(searched, query, 0, history=history)
         answer = _hits(self._name(searched), searched, found.answer, text_of, found.confidence, found.missing)
         problem = found.diagnostics.problem
         unsure = doubt(found.confidence) if found.answer else None

@@ -36,7 +36,7 @@ MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", 
 
 
 _USUAL_ACTIONS = {"agents": "status", "models": "list", "sources": "list", "store": "status", "tools": "list"}
-"""What a command does that is typed without an action."""
+"""The actions of commands that are typed without one."""
 
 
 class WrongUsage(Exception):

@@ -29,7 +29,7 @@ class OutputFailed(Exception):
 
 
 _results: TextIO | None = None
-"""Where results go while `results_alone` holds; else standard output."""
+"""The stream of results while `results_alone` holds; else standard output."""
 
 
 @contextmanager

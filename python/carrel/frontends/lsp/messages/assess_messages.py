@@ -1,4 +1,4 @@
-"""What travels of a search that a chat model assesses (spec D8)."""
+"""Messages about a search that a chat model assesses (spec D8)."""
 
 from __future__ import annotations
 
