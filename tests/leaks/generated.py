@@ -116,7 +116,7 @@ class Generator:
             "random": (self._password, "password"),
             "letters": (lambda: self._chars(14, string.ascii_letters), "password"),
             "token": (lambda: self._chars(self._random.randrange(24, 44)), "token"),
-            "hex": (lambda: self._chars(self._random.choice([32, 40, 64]), "0123456789abcdef"), "token"),
+            "hex": (lambda: self._chars(self._random.choice([16, 20, 24, 32, 40, 64]), "0123456789abcdef"), "token"),
         }
 
     def languages(self, each: int) -> Iterator[Bound]:

@@ -2,40 +2,40 @@
 
 use super::wording::{is_jumble, is_wordlike};
 
-/// Words in a value that stands for one. Compared in small letters.
+/// Words in a value that stands for one. A capital may begin a word, in values also.
 const PLACEHOLDERS: &[&str] = &[
     "example",
-    "changeme",
-    "change_me",
-    "change-me",
-    "change this",
-    "changethis",
+    "changeMe",
+    "change_Me",
+    "change-Me",
+    "change This",
+    "changeThis",
     "replace",
-    "placeholder",
+    "placeHolder",
     "dummy",
     "****",
     "....",
     "redacted",
     "insert",
-    "foobar",
+    "fooBar",
     "your_",
     "your-",
-    "yourp",
-    "yours",
-    "yourt",
-    "youra",
-    "my_secret",
-    "mysecret",
-    "my-secret",
-    "mypassword",
-    "my_password",
-    "my-password",
-    "mytoken",
-    "my_token",
-    "my-token",
-    "not-a-real",
-    "not_a_real",
-    "notasecret",
+    "yourP",
+    "yourS",
+    "yourT",
+    "yourA",
+    "my_Secret",
+    "mySecret",
+    "my-Secret",
+    "myPassword",
+    "my_Password",
+    "my-Password",
+    "myToken",
+    "my_Token",
+    "my-Token",
+    "not-A-Real",
+    "not_A_Real",
+    "notASecret",
     "<your",
     "enter_",
     "enter-",
@@ -45,12 +45,12 @@ const PLACEHOLDERS: &[&str] = &[
     "[secret: ",
     "process.env",
     "os.environ",
-    "getenv",
+    "getEnv",
     "env(",
     "env.",
-    "secretsmanager",
-    "secretref",
-    "keyvault",
+    "secretsManager",
+    "secretRef",
+    "keyVault",
     "hidden",
 ];
 
@@ -166,7 +166,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || substituted.iter().any(|mark| lower.contains(mark))
         || reference.iter().any(|mark| lower.starts_with(mark))
         || WORDS.contains(&lower.as_str())
-        || PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || PLACEHOLDERS.iter().any(|word| spells(value, word))
         || value.contains("xxxx")
         || value.contains("XXXX")
         || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PLACEHOLDER_WORDS.contains(&part))
@@ -175,14 +175,25 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 
 /// Tell whether a token of a known form is one that documentation made up.
 pub(super) fn is_example(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
     let made_up =
-        ["example", "changeme", "placeholder", "redacted", "your_", "your-", "yourt", "*****", ".....", "dummy", "[secret: "];
-    made_up.iter().any(|word| lower.contains(word))
+        ["example", "changeMe", "placeHolder", "redacted", "your_", "your-", "yourT", "*****", ".....", "dummy", "[secret: "];
+    made_up.iter().any(|word| spells(value, word))
         || value.contains("xxxxx")
         || value.contains("XXXXX")
-        || ["${", "{{", "$(", "<%", "#{", "%("].iter().any(|mark| lower.contains(mark))
+        || ["${", "{{", "$(", "<%", "#{", "%("].iter().any(|mark| value.contains(mark))
         || is_placeholder_shape(value)
+}
+
+/// Tell whether a value holds a word in small letters, in capitals, or with capitals where its parts begin: random letters such as
+/// `cVp8DUmMyPm` hold one by chance.
+fn spells(value: &str, word: &str) -> bool {
+    let begins = |at: usize, letter: u8| at == 0 || letter.is_ascii_uppercase();
+    value.as_bytes().windows(word.len()).any(|part| {
+        let mut letters = part.iter().zip(word.bytes()).enumerate();
+        part.eq_ignore_ascii_case(word.as_bytes())
+            && (!part.iter().any(u8::is_ascii_lowercase)
+                || letters.all(|(at, (letter, of_word))| !letter.is_ascii_uppercase() || begins(at, of_word)))
+    })
 }
 
 /// Tell whether a value is in brackets, or of one character.
