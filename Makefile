@@ -18,7 +18,7 @@
 #   make bench-scenes CHECKOUTS=FOLDER   the same with a file in front, on the history of the git checkouts in FOLDER
 #   make bench-changes CHECKOUTS=FOLDER   what the weights for changes are worth; FOLDER holds what training/histories.json lists
 #   make bench-needles FOLDERS="DIR DIR"   is exact text found wherever it stands, in folders of code
-#   make bench-pasted FOLDERS="DIR DIR"   is the code found that wrote a pasted message with values in it, in folders of code
+#   make bench-pasted FOLDERS="DIR DIR"   is the code found that wrote a pasted message, or that a pasted stack trace goes through, in folders of code
 #   make bench-languages BENCH=FOLDER   what a question that isn't English loses
 #   make bench-twins PACKAGES=FOLDER   of copies by version or platform, is the right one given; FOLDER holds what tests/bench/twins.json lists
 #   make bench-issues CLONES=FOLDER INSTANCES=FILE   are the places found that the fix of an issue changed; tests/bench/issues.py says what these hold
@@ -152,6 +152,7 @@ bench-needles: build
 
 bench-pasted: build
 	$(BIN)/python -m tests.bench.pasted $(FOLDERS)
+	$(BIN)/python -m tests.bench.traces $(FOLDERS)
 
 CLONES ?= clones
 INSTANCES ?= instances.jsonl

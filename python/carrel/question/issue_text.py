@@ -63,9 +63,8 @@ class IssueText:
     frames: tuple[Frame, ...]
     paths: tuple[str, ...]  # that look like files, as written
     modules: tuple[str, ...]  # dotted names
-    messages: tuple[
-        str, ...
-    ]  # that a program printed, the gravest alone, the last first; none where a person tells more than a few words
+    is_output: bool  # nearly all of it: a person tells no more than a few words
+    messages: tuple[str, ...]  # that a program printed, in output alone: the gravest, the last first
 
     @property
     def opening(self) -> str:
@@ -108,6 +107,7 @@ def read(text: str) -> IssueText | None:
     prose = "\n".join(line for line in lines if line not in taken).strip()
     code = "\n".join((*blocks, *loose))
     inline = "\n".join(match[1] for match in _INLINE.finditer(f"{title}\n{prose}"))
+    printed = _of_output(clean, in_trace)
     return IssueText(
         title=title,
         prose=prose,
@@ -118,18 +118,19 @@ def read(text: str) -> IssueText | None:
         frames=tuple(frames),
         paths=_unique(match[0] for match in _PATH.finditer(clean)),
         modules=_unique(match[0] for match in _DOTTED.finditer(clean)),
-        messages=_messages(clean, in_trace),
+        is_output=printed is not None,
+        messages=tuple(messages_of(printed or (), _MOST_MESSAGES)),
     )
 
 
-def _messages(text: str, in_trace: set[str]) -> tuple[str, ...]:
-    """Return what programs printed, if that is nearly all of the text: an example in code says that a person tells more."""
+def _of_output(text: str, in_trace: set[str]) -> list[str] | None:
+    """Return the lines without frames, if programs printed nearly all of the text: an example in code says that a person tells
+    more. Of many the first and the last.
+    """
     lines = [line for line in text.split("\n") if line not in in_trace]
     lines = [*lines[:_FIRST_LINES], *lines[_FIRST_LINES:][-_LAST_LINES:]]
-    told = (line for line in lines if not is_printed(line))
-    if sum(len(_WORD.findall(line)) for line in told) > _MOST_TOLD:
-        return ()
-    return tuple(messages_of(lines, _MOST_MESSAGES))
+    said = (line for line in lines if not is_printed(line))
+    return lines if sum(len(_WORD.findall(line)) for line in said) <= _MOST_TOLD else None
 
 
 def _trimmed(text: str) -> str:

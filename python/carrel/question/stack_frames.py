@@ -43,7 +43,7 @@ _FORMS = (
         rf"^[ \t]*(?P<function>[^\s@]{{0,200}})@(?=/|{_URL}){_AT}[ \t]*$",
         # JVM
         rf"^[ \t]*at (?:[\w.@-]{{0,100}}/{{1,2}})?(?P<package>(?:\w{{1,100}}\.){{0,20}}?)"
-        rf"(?P<function>[\w$]{{1,200}}\.[\w$<>]{{1,200}})\((?P<path>[\w$]{{1,100}}\.(?:java|kt|scala|groovy)):{_LINE}\)",
+        rf"(?P<function>[\w$]{{1,200}}\.[\w$<>]{{1,200}})\((?P<path>[\w$.-]{{1,100}}\.(?:java|kt|scala|groovy)):{_LINE}\)",
         # .NET
         rf"^[ \t]*at (?P<function>[\w`.<>\[\],]{{1,300}})\([^)\n]{{0,300}}\) in (?P<path>[^\n]{{1,300}}?):line {_LINE}",
         # Ruby
@@ -65,6 +65,12 @@ _FORMS = (
     ),
 )
 MOST_FRAMES = 100
+_NAMED_PLACE = re.compile(
+    rf"(?<![\w/.-])(?P<path>{_FILE})(?::|#L|,? (?:on |at )?line ){_LINE}|\bline (?P<first>\d+) (?:of|in) (?P<file>{_FILE})",
+    re.IGNORECASE,
+)
+"""A place that a person names in a sentence: `shop/job.py:17`, "line 17 of job.py"."""
+_MOST_NAMED = 5
 
 _NEXT_TRACE = re.compile(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
 """A line between two frames that says that they belong to two traces."""
@@ -115,6 +121,16 @@ def stack_frames(text: str) -> list[Frame]:
                 found[at] = _frame(form, match, text)
     frames = [frame for trace in _traces([found[at] for at in sorted(found)], text) for frame in trace]
     return frames[-MOST_FRAMES:]
+
+
+def named_places(text: str) -> list[Frame]:
+    """Return the places that a sentence names by file and line, the last one first, as `stack_frames` has the innermost last."""
+    named = _NAMED_PLACE.finditer(text)
+    places = [
+        Frame(_path((match["path"] or match["file"]).strip("`*_.")), int((match["line"] or match["first"])[:9]), "", match[0])
+        for match in named
+    ]
+    return places[:_MOST_NAMED][::-1]
 
 
 def _frame(form: _Form, match: re.Match[str], text: str) -> _Found:

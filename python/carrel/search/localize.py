@@ -18,11 +18,12 @@ from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate, path_kinds
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
-from carrel.search.candidates import Stopwatch, search_each
+from carrel.search.candidates import Stopwatch, native_filter, search_each
 from carrel.search.certainty import relevance
+from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.issue_chunks import PLACE, Definers, FileStanding, order_chunks
 from carrel.search.order import Order, Place, sort
-from carrel.search.ranking import RankingContext, editor_context, rank
+from carrel.search.ranking import RankingContext, editor_context, rank, score
 
 POOL = 50
 """Each part is searched for as if so many hits were wanted."""
@@ -65,6 +66,8 @@ _MOST_OWNERS = 2
 _MOST_PARTS = 20
 """A dotted word of more parts is data."""
 _MOST_NAMES_LOOKED_UP = 100
+_MOST_FRAMES = 10
+"""So many functions of a trace come first, the innermost ones: callers far out say little."""
 _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
     (
@@ -120,7 +123,7 @@ class Localization:
     order: Order
     context: RankingContext
     of_this_code: bool
-    """The code writes a message of the text, or a frame of its trace names a file here with a function that it defines."""
+    """The code writes a message of the text, or a frame of its trace is a place here."""
 
 
 def localize(
@@ -149,10 +152,16 @@ def localize(
         return relevance(candidate, context.question, prepared.model.floor)
 
     order = order_chunks(issue, lists, _standings(files), definers, relevant)
-    order = _with_first(order, frozenset(query.pinned), [Place(writer, 0.0, relevant(writer)) for writer in writers])
+    order = _with_writers(order, [Place(writer, 0.0, relevant(writer)) for writer in writers])
+    traced = chunks_of_frames(view, issue.frames, native_filter(query.filters))
+    if issue.is_output and traced:
+        of_whole = texts[-1].parsed(quotes=False)
+        running = score(view.evidence(of_whole, traced[:_MOST_FRAMES]), context, editor)
+        order = with_places(order, [Place(one, 0.0, relevant(one)) for one in running], "in_trace")
+    order = order.lifted("pinned", _best_of(frozenset(query.pinned), order))
     located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(one.path for one in order.ranked))
     watch.lap("join")
-    return Localization(located, order, context, bool(writers) or _is_traced(issue, definers))
+    return Localization(located, order, context, bool(writers or traced))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
@@ -165,13 +174,17 @@ def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     return list(found.values())
 
 
-def _with_first(order: Order, pinned: frozenset[str], writers: Sequence[Place]) -> Order:
-    """Return the order with what comes first whatever it scores: each pinned file's best chunk, then what writes a message."""
-    best = {path: one.candidate.doc for one in reversed(order.places) if (path := one.candidate.path) in pinned}
+def _with_writers(order: Order, writers: Sequence[Place]) -> Order:
+    """Return the order with what writes a message first, whatever it scores."""
     known = {one.candidate.doc for one in order.places}
-    writing = {one.candidate.doc: 1 for one in writers}
     order = Order(sort((*order.places, *(one for one in writers if one.candidate.doc not in known))))
-    return order.lifted("writes_message", writing).lifted("pinned", dict.fromkeys(best.values(), 1))
+    return order.lifted("writes_message", {one.candidate.doc: 1 for one in writers})
+
+
+def _best_of(pinned: frozenset[str], order: Order) -> dict[int, int]:
+    """Return the best chunk of each pinned file, on level 1."""
+    best = {path: one.candidate.doc for one in reversed(order.places) if (path := one.candidate.path) in pinned}
+    return dict.fromkeys(best.values(), 1)
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:
@@ -180,15 +193,6 @@ def _definers(view: SnapshotView, issue: IssueText) -> Definers:
     names += [frame.function for frame in issue.frames if frame.function]
     names = list(dict.fromkeys(names))
     return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
-
-
-def _is_traced(issue: IssueText, definers: Definers) -> bool:
-    """Tell whether a frame's function is defined in a file of the frame's name in a folder of the same name."""
-    for frame in issue.frames:
-        end = "/" + "/".join(frame.path.split("/")[-2:])
-        if end.count("/") > 1 and any(f"/{path}".endswith(end) for _, path in definers.get(frame.function, ())):
-            return True
-    return False
 
 
 def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:

@@ -21,11 +21,13 @@ from carrel.question import query_words
 from carrel.question.issue_text import IssueText
 from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
+from carrel.question.stack_frames import named_places
 from carrel.search import twins
-from carrel.search.candidates import Stopwatch, search_each
+from carrel.search.candidates import Stopwatch, native_filter, search_each
 from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
 from carrel.search.conversation import SHARE, SHARE_OF_FOLLOW_UP, joined
 from carrel.search.focus import focus
+from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.localize import LocatedFile, localize
 from carrel.search.order import Order, Place
 from carrel.search.ranking import RankingContext, editor_context, rank, score, signals
@@ -202,9 +204,19 @@ class _Search:
             order = order.moved("follow_up", gains)
         order, stands_for = twins.settle(self._view, order, query)
         order = definitions_first(order, context, query)
+        if places := self._named_places(text, context):
+            order = with_places(order, places, "named_place")
+            sure = alone = max(sure, OF_A_TRACE)
         self.watch.lap("rank")
         # A change is often wanted in every copy.
         return _Found(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
+
+    def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
+        """Return the places that the text names by file and line."""
+        named = named_places(text.question.text)
+        docs = chunks_of_frames(self._view, named, native_filter(self._query.filters)) if named else ()
+        found = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
+        return self._placed(found, context)
 
     def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
         """Return the order joined with what the texts find that take in what was said, and how sure these are."""

@@ -119,6 +119,11 @@ impl PySnapshot {
         py.detach(|| self.0.exact_definitions(&names, k))
     }
 
+    fn files_called(&self, py: Python<'_>, names: Vec<String>, filter: Option<&PyFilter>) -> Vec<String> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        py.detach(|| self.0.files_called(&names, filter.map(|one| &one.0)))
+    }
+
     fn near_names(&self, py: Python<'_>, name: &str, most: usize) -> Vec<String> {
         py.detach(|| self.0.near_names(name, most))
     }

@@ -92,6 +92,21 @@ impl Searcher {
         paths
     }
 
+    /// The paths of the files with one of these names, whatever folder they are in, that pass the filter; sorted.
+    pub fn files_called(&self, names: &[&str], filter: Option<&Filter>) -> Vec<String> {
+        let scope = self.scope(filter);
+        let of = |view: View<'_>| {
+            let paths = view.files.iter().map(|file| view.segment.file(file).path);
+            paths
+                .filter(|path| path.rsplit('/').next().is_some_and(|name| names.contains(&name)))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let mut paths: Vec<String> = self.views(&scope).into_iter().flat_map(of).collect();
+        paths.sort_unstable();
+        paths
+    }
+
     /// The `k` chunks most like a unit vector, best first, none below `floor`.
     pub fn dense(
         &self,

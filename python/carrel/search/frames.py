@@ -1,0 +1,92 @@
+"""The chunks that the frames of a stack trace, and other places that a text names, stand for: by path, function and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from carrel.model.local_index import SnapshotView
+from carrel.model.native import ChunkInfo, Filter
+from carrel.question.stack_frames import Frame
+from carrel.search.certainty import OF_A_TRACE
+from carrel.search.order import Order, Place, sort
+
+_MOST_ALIKE = 20
+"""Files whose paths end alike that are looked into for the function."""
+
+
+def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], among: Filter | None) -> list[int]:
+    """Return the numbers of the chunks in which the frames of a trace are, the innermost first, each once.
+
+    The paths may be those of another machine and the lines those of another version: the longest common end of the paths counts,
+    then the function's name, then the line. A frame that may be several places stands for none, nor does one of a library whose
+    file has the name of one here.
+    """
+    by_name: dict[str, list[str]] = {}
+    names = {_name_of(frame.path) for frame in frames}
+    for path in view.files_called(sorted(names), among) if names else ():
+        by_name.setdefault(_name_of(path), []).append(path)
+    # The head of an error may say its place without the function that a frame says.
+    of_functions = {(frame.path, frame.line) for frame in frames if frame.function}
+    frames = [frame for frame in frames if frame.function or (frame.path, frame.line) not in of_functions]
+    found = (_chunk(view, frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
+    return list(dict.fromkeys(doc for doc in found if doc is not None))
+
+
+def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
+    """Return the order with these places before all others, in their order, each as relevant as what a trace goes through."""
+    there = {one.candidate.doc: one for one in (*places, *order.places)}  # with its steps, where it was in the list
+    docs = [one.candidate.doc for one in places]
+    first = {doc: replace(there[doc], relevance=max(there[doc].relevance, OF_A_TRACE)) for doc in docs}
+    order = replace(order, places=sort((there | first).values()))
+    return order.lifted(step, {doc: len(docs) - at for at, doc in enumerate(docs)})
+
+
+def _chunk(view: SnapshotView, frame: Frame, paths: Sequence[str]) -> int | None:
+    ends = {path: _common_end(path, frame.path) for path in paths}
+    longest = max(ends.values(), default=0)
+    if longest < 2 and not frame.function:
+        paths = [path for path in paths if path == frame.path]
+    alike = [path for path in paths if ends[path] == longest and (longest > 1 or "/" not in path)]
+    if len(alike) > _MOST_ALIKE:
+        return None
+    chunks = [view.file_chunks(path) for path in alike]
+    of_name = [nearest for of_file in chunks if (nearest := _nearest(of_file, frame))]
+    at_line = [] if of_name else [chunk for of_file in chunks for chunk in of_file if not _lines_off(chunk, frame)]
+    found = of_name or [chunk for chunk in at_line if _holds(view, chunk, frame.function)]
+    return found[0].doc if len({chunk.path for chunk in found}) == 1 else None
+
+
+def _nearest(chunks: Sequence[ChunkInfo], frame: Frame) -> ChunkInfo | None:
+    """Return the chunk that defines a frame's function; of several the one nearest to its line."""
+    defining = [chunk for chunk in chunks if _defines(chunk, frame.function)]
+    return min(defining, key=lambda chunk: (_lines_off(chunk, frame), chunk.end_line - chunk.start_line), default=None)
+
+
+def _lines_off(chunk: ChunkInfo, frame: Frame) -> int:
+    return max(chunk.start_line - frame.line, frame.line - chunk.end_line, 0)
+
+
+def _holds(view: SnapshotView, chunk: ChunkInfo, name: str) -> bool:
+    """Tell whether a chunk has a name in its text, as it has that of a function within its function."""
+    text = view.lines(chunk.path, chunk.start_line, chunk.end_line) if name else ""
+    return not name or bool(text and re.search(rf"\b{re.escape(name)}\b", text))
+
+
+def _defines(chunk: ChunkInfo, name: str) -> bool:
+    return bool(name) and any(symbol.rpartition(".")[2] == name for symbol in (chunk.symbol, *chunk.definitions))
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _common_end(path: str, written: str) -> int:
+    """Return how many last parts of two paths are the same."""
+    same = 0
+    for part, other in zip(reversed(path.split("/")), reversed(written.split("/")), strict=False):
+        if part != other:
+            break
+        same += 1
+    return same
