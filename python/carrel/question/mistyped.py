@@ -9,7 +9,6 @@ from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate
 from carrel.question import query_words
 from carrel.question.prepare import SearchText
-from carrel.question.small_talk import is_small_talk
 
 _MOST_NAMES = 3
 """So many names of a question are looked at: each is compared with all that the code defines."""
@@ -22,7 +21,7 @@ def corrected(view: SnapshotView, asked: SearchText, found: Sequence[Candidate])
     code defines it and no text has it. A change may name what isn't there yet.
     """
     question = asked.question
-    if question.is_change or is_small_talk(question.text) or any(candidate.defines for candidate in found):
+    if question.is_change or question.is_small_talk or any(candidate.defines for candidate in found):
         return None
     text = question.text
     for name in question.names[:_MOST_NAMES]:

@@ -10,6 +10,9 @@ from carrel.model import native
 from carrel.model.native import split_names, stem
 from carrel.model.ports import ChunkId
 from carrel.question.languages import in_english
+from carrel.question.routing_rules import asks_for_documents
+from carrel.question.small_talk import is_small_talk
+from carrel.question.stack_frames import Frame, named_places
 
 # Words of questions, not of code. Everything else may be a name.
 _STOP_WORDS = frozenset(
@@ -81,6 +84,10 @@ class ParsedQuery:
     is_symbol: bool  # nothing but a symbol
     identifier: str  # where it is nothing but a name, a plain word too: that name with its qualifiers; otherwise empty
     is_change: bool  # how the code should become, as a commit or a task says it
+    is_small_talk: bool  # only greets, thanks or agrees
+    has_telling_words: bool  # not all of its words are those of questions
+    wants_documents: bool  # as much as code
+    places: tuple[Frame, ...]  # that it names by file and line, the last one first
     plain: frozenset[str]  # every word of it, split and lower-case
 
     def parsed(
@@ -131,6 +138,10 @@ def read(text: str) -> ParsedQuery:
         is_symbol=is_symbol,
         identifier=identifier,
         is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
+        is_small_talk=is_small_talk(text),
+        has_telling_words=bool(telling_words(text)),
+        wants_documents=asks_for_documents(text),
+        places=named_places(text),
         plain=frozenset(split_names(whole)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 _FILE = r"(?:[A-Za-z]:)?[^\s\"'()<>|:,;]{1,300}\.\w{1,8}"
 _URL = r"(?:[a-z][a-z-]{1,20}://[^\s/()]{0,200}/(?:\([\w-]{1,50}\)/)?)"
@@ -123,14 +124,12 @@ def stack_frames(text: str) -> list[Frame]:
     return frames[-MOST_FRAMES:]
 
 
-def named_places(text: str) -> list[Frame]:
+def named_places(text: str) -> tuple[Frame, ...]:
     """Return the places that a sentence names by file and line, the last one first, as `stack_frames` has the innermost last."""
-    named = _NAMED_PLACE.finditer(text)
-    places = [
-        Frame(_path((match["path"] or match["file"]).strip("`*_.")), int((match["line"] or match["first"])[:9]), "", match[0])
-        for match in named
-    ]
-    return places[:_MOST_NAMED][::-1]
+    named = list(islice(_NAMED_PLACE.finditer(text), _MOST_NAMED))
+    files = [(match["path"] or match["file"]).strip("`*_.") for match in named]
+    lines = [int((match["line"] or match["first"])[:9]) for match in named]
+    return tuple(Frame(_path(file), line, "", match[0]) for file, line, match in zip(files, lines, named, strict=True))[::-1]
 
 
 def _frame(form: _Form, match: re.Match[str], text: str) -> _Found:

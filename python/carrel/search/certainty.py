@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from operator import mul
 
 from carrel.model.native import Candidate
-from carrel.question.query_words import ParsedQuery, telling_words
-from carrel.question.small_talk import is_small_talk
+from carrel.question.query_words import ParsedQuery
 
 OF_QUESTION = (-4.8, 2.25)
 """Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
@@ -66,8 +65,8 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
     Greetings and thanks ask for nothing, nor does a sentence without a telling word, such as "what can you do?", that stands
     nowhere.
     """
-    says = telling_words(question.text) or any(one.literal for one in ordered[:BEST])
-    if not ordered or ((is_small_talk(question.text) or not says) and ordered[0].defines < 1):
+    says = question.has_telling_words or any(one.literal for one in ordered[:BEST])
+    if not ordered or ((question.is_small_talk or not says) and ordered[0].defines < 1):
         return 0.0
     values = features(ordered, question, floor)
     bias, of_meaning = BY_MEANING

@@ -9,7 +9,6 @@ from carrel.model import native
 from carrel.model.native import Candidate, EditorContext
 from carrel.model.types import Query, Signals
 from carrel.question.query_words import ParsedQuery
-from carrel.question.routing_rules import asks_for_documents
 from carrel.search.order import Place
 
 WEIGHTS: Mapping[str, float] = {}
@@ -33,7 +32,7 @@ class RankingContext:
         self.native = native.RankingContext(
             parsed or question.parsed(),
             rarities,
-            wants_documents=documents or asks_for_documents(question.text),
+            wants_documents=documents or question.wants_documents,
             weights=WEIGHTS,
         )
 

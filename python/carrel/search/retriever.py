@@ -21,7 +21,6 @@ from carrel.question import query_words
 from carrel.question.issue_text import IssueText
 from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
-from carrel.question.stack_frames import named_places
 from carrel.search import twins
 from carrel.search.candidates import Stopwatch, native_filter, search_each
 from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
@@ -213,7 +212,7 @@ class _Search:
 
     def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
         """Return the places that the text names by file and line."""
-        named = named_places(text.question.text)
+        named = text.question.places
         docs = chunks_of_frames(self._view, named, native_filter(self._query.filters)) if named else ()
         found = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
         return self._placed(found, context)
