@@ -153,23 +153,44 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
         return Ok(Parts { pieces, imports, fallback: None });
     }
     // Where the grammar failed, a definition that the tree doesn't have, or not to its end, is cut by its first line.
+    let known = Known::new(&pieces);
     let lost = outline(text, language, options, |at, found| {
         let is_broken = broken.iter().any(|range| found.start < range.end && range.start < found.end);
-        (is_guess || (is_broken && found.is_definition())) && !is_known(text, &pieces, at, found)
+        (is_guess || (is_broken && found.is_definition())) && !known.has(text, at, found)
     });
     Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
 }
 
-/// Tell whether one of `pieces` defines what `found` does, whose first line begins at `at`, and reaches as far.
-fn is_known(text: &str, pieces: &[Piece], at: usize, found: &Piece) -> bool {
-    pieces.iter().any(|piece| {
-        let is_there =
-            piece.start <= at && at < piece.end && found.definitions.iter().all(|name| piece.definitions.contains(name));
+/// The pieces of a tree, in the order of the text, with how far those up to each reach.
+struct Known<'a> {
+    pieces: &'a [Piece],
+    reach: Vec<usize>,
+}
+
+impl<'a> Known<'a> {
+    fn new(pieces: &'a [Piece]) -> Self {
+        let reach = pieces.iter().scan(0, |reach, piece| {
+            *reach = piece.end.max(*reach);
+            Some(*reach)
+        });
+        Self { pieces, reach: reach.collect() }
+    }
+
+    /// Return the pieces that have the byte `at`.
+    fn around(&self, at: usize) -> impl Iterator<Item = &'a Piece> {
+        let first = self.reach.partition_point(|&reach| reach <= at);
+        self.pieces[first..].iter().take_while(move |piece| piece.start <= at).filter(move |piece| at < piece.end)
+    }
+
+    /// Tell whether a piece defines what `found` does, whose first line begins at `at`, and reaches as far.
+    fn has(&self, text: &str, at: usize, found: &Piece) -> bool {
         let is_type = matches!(found.kind, ChunkKind::Class | ChunkKind::ClassHeader);
-        is_there
-            && (piece.is_definition() || !found.is_definition())
-            && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
-    })
+        self.around(at).any(|piece| {
+            found.definitions.iter().all(|name| piece.definitions.contains(name))
+                && (piece.is_definition() || !found.is_definition())
+                && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
+        })
+    }
 }
 
 /// Return the definitions that `is_wanted` chooses, by where their first lines begin.
