@@ -9,15 +9,17 @@ from dataclasses import replace
 from carrel.model.native import CancelToken
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Query
-from carrel.pack.filling import DOES_NOT_FIT, Filling, drop
+from carrel.pack.filling import DOES_NOT_FIT, FAR_TOO_LONG, Filling, drop
 from carrel.pack.formats import Form, PlacesForm, form_of, without_text
 from carrel.pack.places import PlaceFilling
 from carrel.search.name_relations import related
-from carrel.search.passages import Choice, Offer, choice, offer
+from carrel.search.passages import Choice, Offer, Passage, choice, offer, whole_definition
 from carrel.search.pieces import LineReader
 from carrel.search.retriever import Ranking
 
 TOO_MANY = "other places say more about the question, and no more than {most} were asked for"
+MOST_OF_ONE = 5 / 6
+"""A definition is shown whole up to this share of a budget: the rest is for what stands around it."""
 TOO_WEAK = "it says far less about the question than the best place"
 
 
@@ -90,7 +92,11 @@ def shows_lines(form: Format | Form) -> bool:
 
 def offered(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Offer:
     """Return what a search offers for a pack, with the lines that answer a question about a name. Raises `Cancelled`."""
-    return replace(offer(ranking, hits, query, cancel), related=related(ranking, hits, query, cancel))
+    return replace(
+        offer(ranking, hits, query, cancel),
+        related=related(ranking, hits, query, cancel),
+        whole=whole_definition(ranking, hits, query, cancel),
+    )
 
 
 def pack_offer(
@@ -108,8 +114,9 @@ def pack_offer(
     """Fill the budget with the best lines of what is offered. `last_line` gives the number of a file's last line."""
     filters = query.filters
     of_chunks = filters.symbol is not None or filters.metadata or filters.min_score is not None
+    whole = offer.whole if _fits(offer.whole, budget, tokenizer) else ()
     return pack_passages(
-        choice(offer).after(offer.related, query.limit),
+        choice(offer).after((*whole, *offer.related), query.limit),
         offer.hits,
         budget,
         tokenizer,
@@ -122,6 +129,15 @@ def pack_offer(
         # What was asked of chunks holds for no lines beside them.
         last_line=None if of_chunks else last_line,
     )
+
+
+def _fits(passages: Sequence[Passage], budget: Budget, tokenizer: Tokenizer) -> bool:
+    """Tell whether passages take no more of a budget than may be spent on one thing."""
+    texts = [passage.hit.chunk.text for passage in passages]
+    room = budget.amount * MOST_OF_ONE
+    if budget.unit == "chars":
+        return sum(map(len, texts)) <= room
+    return sum(map(len, texts)) <= FAR_TOO_LONG * room and sum(map(tokenizer.count, texts)) <= room
 
 
 def pack_passages(
@@ -150,6 +166,8 @@ def pack_passages(
     places = PlaceFilling(filling, most, read_lines, list(dict.fromkeys(order)))
     for passage in choice.first:
         places.begin(passage)
+    if last_line is not None:
+        places.close()
     places.fill(choice.passages)
     if last_line is not None:
         places.grow(last_line)

@@ -6,6 +6,7 @@ However many runs of its lines are shown, a place is one item of a pack and coun
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -28,6 +29,7 @@ TOO_LONG = 6
 MORE_LINES = 30
 """What is left of a budget shows so many lines before and after each place."""
 STEP = 10
+_CLOSING = re.compile(r"\s*(?:[\])}]+[;,]?|end;?)\s*")
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +107,14 @@ class PlaceFilling:
             del self.refused[chunk.id]
             for piece in self._filling.pieces[before:]:
                 self._take(piece.item)
+
+    def close(self) -> None:
+        """Show the closing brackets right below the places: no chunk has those of a class after its last method."""
+        for place in self._places.copy():
+            while place in self._places and self._read_lines is not None:
+                below = self._read_lines(place.hit.chunk.path, place.end + 1, place.end + 1)
+                if not below or not _CLOSING.fullmatch(below) or not self._extend(place, place.end + 1, place.end + 1):
+                    break
 
     def fill(self, passages: Sequence[Passage]) -> None:
         """Show passages in their order until nothing more fits."""

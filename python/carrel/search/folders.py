@@ -46,6 +46,7 @@ def named_offer(offer: Offer, name: str) -> Offer:
         chunks=tuple((named_hit(hit, name), share) for hit, share in offer.chunks),
         sure=tuple(named_hit(hit, name) for hit in offer.sure),
         related=passages(offer.related),
+        whole=passages(offer.whole),
     )
 
 

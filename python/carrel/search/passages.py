@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from carrel.model import native
+from carrel.model.lines import rows_of
 from carrel.model.native import CancelToken
 from carrel.model.types import Hit, Query
 from carrel.search.ranking import score, signals
@@ -19,6 +21,8 @@ MOST_CHUNKS = 40
 """So many candidates are read and looked into: each costs some 15 microseconds."""
 LEAST_SHARE = 0.25
 """A candidate whose score is a smaller share of the best one's is no place of a pack, unless it must be one."""
+HEADER = " (header)"
+"""Behind the name of a type whose methods are chunks of their own."""
 SURE_FILES = 2
 """The best so many files of the search have a place each: which files answer is surer than which lines do."""
 
@@ -55,7 +59,8 @@ class Offer:
     """Passages that one search or several offer for a pack.
 
     `hits` are what was read of the ranking; the passages are taken from `chunks`, each with its share of the best score. Those of
-    `sure` must have a place. With `in_order` the hits' order says more than scores do. `related` lines come before all.
+    `sure` must have a place. With `in_order` the hits' order says more than scores do. `related` lines come before all, and
+    before them the `whole` definition of what is asked for by its name, where a pack has the room.
     """
 
     hits: tuple[Hit, ...]
@@ -64,6 +69,7 @@ class Offer:
     rarity: Mapping[str, float]
     in_order: bool
     related: tuple[Passage, ...] = ()
+    whole: tuple[Passage, ...] = ()
 
 
 def offer(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> Offer:
@@ -93,14 +99,38 @@ def joined(offers: Sequence[Offer], hits: Sequence[Hit]) -> Offer:
             rarity[word] = min(rare, rarity.get(word, rare))
     best_first = sorted(offers, key=lambda one: -_best(one))
     related = tuple(passage for one in best_first for passage in one.related)
+    whole = best_first[0].whole
     if any(one.in_order for one in offers):
-        return replace(_in_order(hits, rarity), related=related)
+        return replace(_in_order(hits, rarity), related=related, whole=whole)
     top = _best(best_first[0]) or 1.0
     sure = (*hits[:1], *(hit for one in offers for hit in one.sure[1:]))
     ids = {hit.chunk.id for hit in (*sure, *hits)}
     scaled = ((hit, share * _best(one) / top) for one in best_first for hit, share in one.chunks)
     chunks = tuple((hit, share) for hit, share in scaled if share >= LEAST_SHARE or hit.chunk.id in ids)
-    return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related)
+    return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related, whole=whole)
+
+
+def whole_definition(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelToken) -> tuple[Passage, ...]:
+    """Return all chunks of what the first hit defines, in their order, where the question is nothing but its name.
+
+    A class is cut into its head and its methods, a long function into parts. Raises `Cancelled`.
+    """
+    if not hits or not ranking.context.question.identifier:
+        return ()
+    first = hits[0].chunk
+    candidate = next((one for one in ranking.order.ranked if one.id == first.id), None)
+    if candidate is None or candidate.defines < 1 or first.source != "code":
+        return ()
+    name = first.symbol.removesuffix(HEADER)
+    after = [info for info in ranking.view.file_chunks(first.path) if info.start_line > first.span.start_line]
+    parts = takewhile(lambda info: info.symbol == name or f"{info.container}.".startswith(f"{name}."), after)
+    left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
+    docs = [candidate.doc, *(info.doc for info in parts)][:MOST_CHUNKS]
+    read = ranking.view.read_best(docs, MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
+    chunks = [to_chunk(current) for current in read if not isinstance(current, str)]
+    known = {hit.chunk.id: hit for hit in hits}
+    whole = [replace(known.get(chunk.id, hits[0]), chunk=chunk, focus=None) for chunk in chunks]
+    return tuple(Passage(hit, 0, len(rows_of(hit.chunk.text))) for hit in whole)
 
 
 def _best(offered: Offer) -> float:
