@@ -20,6 +20,8 @@ from carrel.question.query_words import read
         ("the Index", ("index",), (), False),
         ("how does get_or_init work", ("init", "work"), ("get_or_init",), False),
         ("is it", ("is", "it"), (), False),
+        ("vector-pattern?", ("vector", "pattern"), ("vector-pattern?",), False),
+        ("swap!", ("swap",), ("swap!",), False),
     ],
 )
 def test_questions_are_taken_apart(text: str, words: tuple[str, ...], names: tuple[str, ...], is_symbol: bool) -> None:

@@ -67,7 +67,8 @@ _TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
 _CODE = re.compile(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
 """One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
 _LONGEST_SYMBOL = 200
-_WORD = re.compile(r"[^\W\d]\w+")
+_WORD = re.compile(r"[^\W\d](?:[\w-]*\w)?[\w?!*]")
+"""A name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 

@@ -254,7 +254,7 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
     stays first. A key or a heading of that name is no definition, and a plain word may mean more than a name.
     """
     identifier = context.question.identifier
-    if not context.question.is_symbol or not identifier:
+    if not identifier or (identifier.isalpha() and not context.question.is_symbol):
         return order
     pinned = frozenset(query.pinned)
 

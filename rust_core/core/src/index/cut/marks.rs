@@ -112,7 +112,12 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["ocaml", "f-sharp"],
         false,
-        r"let +(?:rec +|inline +|private +|mutable +)*(?<f>[a-z_][\w']*) +[^=\s]|(?:static +)?member +(?:\w+\.)?(?<f2>NAME)|(?:type|module|class|exception) +(?:rec +|type +)?(?<o>NAME)",
+        r"(?:let|and) +(?:rec +|inline +|private +|mutable +)*(?<f>[a-z_][\w']*) +[^=\s]|(?:static +)?member +(?:\w+\.)?(?<f2>NAME)|module +(?:rec +|type +)?(?<t>NAME)|(?:let|val|external) +(?:mutable +)?(?<o2>[a-z][\w']*|_[\w']+) *[:=]|(?:type|class|exception) +(?:rec +)?(?<o>NAME)",
+    ),
+    (
+        &["other"],
+        false,
+        r"function +(?:[\w\[\], ]+ *= *)?(?<f>NAME) *(?:\(|$)|(?:\w+ +){0,2}(?:function|def|fn|func|fun|sub|proc|procedure|macro|method) +(?<f2>NAME) *\(|(?:\w+ +){0,3}(?:class|interface|trait|struct|enum|record) +(?<t>NAME)[^;.,=()]*\{$|classdef +(?<t2>NAME)",
     ),
     (&["powershell"], false, r"(?i:function|filter) +(?<f>(?:\w+:)?[\w-]+)|(?i:class|enum) +(?<t>NAME)"),
     (&["dockerfile"], false, r"(?i:FROM) +(?:--\S+ +)?(?:\S+ +(?i:AS) +(?<t>[\w.-]+)|(?<t2>[\w-]+))"),
