@@ -15,6 +15,7 @@ from itertools import chain, islice
 
 from carrel.model.lines import lines_of, rows_of
 from carrel.model.native import detect_language
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import ContextItem
 
 MARK = " [unverified]"
@@ -25,45 +26,45 @@ _NEAR = 400
 """Characters before or behind a citation in which a quotation belongs to it."""
 _MOST_KNOWN = 2_000
 
-_FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
-_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
-_TICKS = re.compile(r"`+")
+_FENCE = lazy_pattern(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
+_URL = lazy_pattern(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
+_TICKS = lazy_pattern(r"`+")
 _MOST_TICKS = 3
 _LONGEST_CODE = 500
-_ANY_PATH = re.compile(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
+_ANY_PATH = lazy_pattern(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
 _PATH_CHARACTER = r"\w@.+$/\\:~-"
-_PATH_BACKWARDS = re.compile(rf"[{_PATH_CHARACTER}]*")
-_GOES_ON = re.compile(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
+_PATH_BACKWARDS = lazy_pattern(rf"[{_PATH_CHARACTER}]*")
+_GOES_ON = lazy_pattern(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
 """More of a word, but for a `./` alone."""
-_PATH_HERE = re.compile(rf"[{_PATH_CHARACTER}]{{1,300}}")
+_PATH_HERE = lazy_pattern(rf"[{_PATH_CHARACTER}]{{1,300}}")
 _DASH = "-\u2013\u2014"
 _LINES = rf"(?P<first>\d{{1,7}})(?:\s?(?:[{_DASH}]|to)\s?L?(?P<last>\d{{1,7}}))?"
 _BEHIND = (
-    re.compile(
+    lazy_pattern(
         rf":L?(?P<first>\d{{1,7}})(?:[{_DASH}]L?(?P<last>\d{{1,7}})|:\d{{1,5}})?"
         rf"(?P<more>(?:,\d{{1,7}}(?:[{_DASH}]\d{{1,7}})?)*)(?!\w|[.:]\d)"
     ),
-    re.compile(r"#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?(?!\w)"),
-    re.compile(rf"[`*_\]]{{0,3}}(?:\s?\(|,)?\s?\b(?:[Ll]ines?|ll?\.)\s{_LINES}\)?(?!\w)"),
+    lazy_pattern(r"#L(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?(?!\w)"),
+    lazy_pattern(rf"[`*_\]]{{0,3}}(?:\s?\(|,)?\s?\b(?:[Ll]ines?|ll?\.)\s{_LINES}\)?(?!\w)"),
 )
 """What stands behind a path: its lines."""
-_BEFORE = re.compile(rf"\b[Ll]ines?\s{_LINES}\s(?:of|in)\s(?:the\s)?(?:file\s)?[`*\[]{{0,3}}")
+_BEFORE = lazy_pattern(rf"\b[Ll]ines?\s{_LINES}\s(?:of|in)\s(?:the\s)?(?:file\s)?[`*\[]{{0,3}}")
 """What stands before one."""
 _MOST_FOUND = 2_000
 _MOST_LOOKED_AT = 20_000
 """Places of an answer that look like lines; most answers have some ten."""
 _LONGEST_PATH = 300
-_CONNECTING = re.compile(
+_CONNECTING = lazy_pattern(
     r"(?:[\s*_,;:(\[\u2013\u2014-]|\b(?:as|at|by|cf|defined|file|found|from|function|class|method|here|in|is|line|lines|of|on|see|shown|the|"
     r"where)\b)+\Z"
 )
-_QUOTE_AFTER = re.compile(
+_QUOTE_AFTER = lazy_pattern(
     r"[`*_)\]]{0,3}(?:\s?:|\s(?:says|reads|has|contains|defines|holds|calls|sets|returns))\s[*_]{0,2}(?=[`\"“])"
 )
 _QUOTES = {"`": "`", '"': '"', "”": "“"}
-_ELLIPSIS = re.compile(r"\.\.\.|…")
-_IDENTIFIER = re.compile(r"[\w.:#>\\-]*\w(?:\(\))?")
-_SEPARATOR = re.compile(r"[.:#>\\()-]+")
+_ELLIPSIS = lazy_pattern(r"\.\.\.|…")
+_IDENTIFIER = lazy_pattern(r"[\w.:#>\\-]*\w(?:\(\))?")
+_SEPARATOR = lazy_pattern(r"[.:#>\\()-]+")
 _LEAST_WORDS = 3
 """A shorter text in quotation marks is a word that somebody puts at a distance, not a quotation."""
 _LEAST_PART = 3

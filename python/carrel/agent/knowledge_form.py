@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from carrel.agent.search_tool import Names, Question
 from carrel.model.bounds import Days
 from carrel.model.document_kinds import LANGUAGES
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Hit
 from carrel.pack.appearance import escape, one_line, spelled
 
@@ -28,7 +29,7 @@ DESCRIPTION = (
 
 NOTHING_FOUND = "No documents found"
 
-_HEADER = re.compile(rf"^(?=(?:{spelled('file')}|{spelled('content')}):)", re.MULTILINE)
+_HEADER = lazy_pattern(rf"^(?=(?:{spelled('file')}|{spelled('content')}):)", re.MULTILINE)
 
 
 class KnowledgeArguments(Struct, rename="camel", kw_only=True, frozen=True):

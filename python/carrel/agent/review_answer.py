@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.model_calls.json_reply import best_object, named, plain_name
 
@@ -26,8 +27,8 @@ FORM = """{
 }"""
 """The answer as the model is asked for it."""
 
-_SCORE = re.compile(r"\s*([1-5])(?:\.0+)?(?:\s*(?:/|of|out of)\s*5)?\s*", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"(?<=\w{3})[.!?](?=\s+[^\Wa-z_])|[\u3002\uff01\uff1f](?=.)")
+_SCORE = lazy_pattern(r"\s*([1-5])(?:\.0+)?(?:\s*(?:/|of|out of)\s*5)?\s*", re.IGNORECASE)
+_SENTENCE_END = lazy_pattern(r"(?<=\w{3})[.!?](?=\s+[^\Wa-z_])|[\u3002\uff01\uff1f](?=.)")
 _LEVELS: dict[str, Level] = {
     "junior": "Junior",
     "mid": "Mid",

@@ -12,11 +12,12 @@ from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model_calls.model_json import parse
 
 _WRAPPERS = frozenset({"arguments", "parameters", "args", "input", "params", "kwargs"})
 _LONGEST_MESSAGE = 200
-_NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
+_NUMBER = lazy_pattern(r"-?\d{1,15}(\.\d{1,15})?")
 _BOOLEANS = {"true": True, "false": False}
 _MOST_NAMED = 20
 

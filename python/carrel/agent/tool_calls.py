@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from carrel.model.conversation import Message, ToolSpec
+from carrel.model.patterns import lazy_pattern
 from carrel.model_calls.model_json import parse
 from carrel.pack.formats import quoted
 
@@ -22,24 +23,24 @@ MOST_CALLS = 4
 """Of a model's calls in one turn so many count; the others were never made."""
 _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params")
-_TAGGED = re.compile(
+_TAGGED = lazy_pattern(
     r"<(?P<tag>tool_call|toolcall|tool_use|function_call)>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
     r"|<function=(?P<name>[\w.-]{1,100})>(?P<arguments>.*?)(?:</function>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_LISTED = re.compile(r"\[TOOL_CALLS\](?P<body>.*)\Z", re.DOTALL)
-_LAST_FENCE = re.compile(
+_LISTED = lazy_pattern(r"\[TOOL_CALLS\](?P<body>.*)\Z", re.DOTALL)
+_LAST_FENCE = lazy_pattern(
     r"```(?:json|tool_call|tool_code|tool)?[ \t]*\n(?P<body>(?:(?!```).)*)```\s*\Z", re.DOTALL | re.IGNORECASE
 )
-_FORGED_RESULT = re.compile(rf"<{RESULT}\b", re.IGNORECASE)
-_SHOWN = re.compile(
+_FORGED_RESULT = lazy_pattern(rf"<{RESULT}\b", re.IGNORECASE)
+_SHOWN = lazy_pattern(
     r"<(?:tool_call|toolcall|tool_use|function_call|function=|tool_result)|\[TOOL_CALLS\]"
     r"|```(?:json|tool_\w+|tool)?[ \t]*\n\s*[\[{]",
     re.IGNORECASE,
 )
-_BEGUN = re.compile(r"(?:<[A-Za-z_]{0,14}|\[[A-Z_]{0,11}|`{1,3}(?:\w{0,9}[ \t]*\n?\s*)?)\Z")
+_BEGUN = lazy_pattern(r"(?:<[A-Za-z_]{0,14}|\[[A-Z_]{0,11}|`{1,3}(?:\w{0,9}[ \t]*\n?\s*)?)\Z")
 """What may be the beginning of one of these."""
-_MAYBE_JSON = re.compile(r"\s*(?:\{|\[\s*(?:\{|\Z))")
+_MAYBE_JSON = lazy_pattern(r"\s*(?:\{|\[\s*(?:\{|\Z))")
 """How a text begins that may be a call as a whole; a Markdown link begins in another way."""
 _LONGEST_MARK = 24
 """Characters of which what begins like a call is held back until it is known to be none."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from carrel.model.conversation import Message
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Destination, destinations_of
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChatModel, RerankerSpec
 from carrel.model.structs import whole_characters
 from carrel.model.types import both_ends
@@ -38,7 +38,7 @@ _TOKENS_A_GRADE = 15
 _LONGEST_REPLY = 20_000
 _TIE_SHARE = 0.001
 """The share of a score that keeps equal grades apart, in the judge's order."""
-_CLOSING = re.compile(rf"<(?=\n*/?\n*{spelled('passage')})")
+_CLOSING = lazy_pattern(rf"<(?=\n*/?\n*{spelled('passage')})")
 
 _INSTRUCTIONS = f"""You judge passages of a software project by how well each answers a question.
 Grade each passage from 0 (has nothing to do with the question) to {_BEST_GRADE} (answers it by itself), by its content alone.

@@ -7,6 +7,7 @@ import unicodedata
 from typing import Any
 
 from carrel.model.lines import lines_of
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.model_calls.json_reply import best_object, named
 
@@ -17,11 +18,11 @@ LONGEST_ANSWER = 1_500
 MOST_QUERIES = 4
 _LEAST_ANSWER_WORDS = 3
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"^(?:(?:the|a|rewritten|search|standalone|new|improved|better|final)\s+){0,3}(?:query|question)\s*[:=]\s*", re.IGNORECASE
 )
 _QUOTES = ('"', "'", "`", "\u201c\u201d", "\u00ab\u00bb", "\u201e\u201c", "**")
-_REFUSAL = re.compile(
+_REFUSAL = lazy_pattern(
     r"""^\W*(?:(?:i['\u2019]?m|i\s+am)\s+(?:very\s+|really\s+)?(?:sorry|unable|afraid|not\s+able)
         |sorry\b|my\s+apologies|i\s+apologi[sz]e|unfortunately\b|as\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model)
         |i\s+(?:can['\u2019]?t|cannot|can\s+not|won['\u2019]?t|don['\u2019]?t\s+(?:have|know|understand)|need\s+more)\b
@@ -31,7 +32,7 @@ _REFUSAL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_MUST_STAY = re.compile(
+_MUST_STAY = lazy_pattern(
     r"`([^`\s]+)`|(?<!\w)((?=[\w./:-]{0,99}[\d_]|\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}\.[a-z]{2})\w[\w./:-]{1,99})"
 )
 """Names, numbers and codes in a question: a rewriting without them asks for something else."""

@@ -22,13 +22,14 @@ from pathlib import Path
 from carrel.git.git_ownership import foreign
 from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, ask, stream
 from carrel.git.git_streams import Enough, Records
+from carrel.model.patterns import lazy_pattern
 
 LOG_SECONDS = 60.0
 """For the whole history: what came until then counts."""
 _MOST_OF_A_COMMIT = 100_000
 """Bytes of one commit's entry; what is beyond is left out."""
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REMOTE = re.compile(r"(?:https?|ssh|git|git\+ssh)://[^/]+/(?P<path>.+)|(?:[^/@:]+@)?[^/@:]{2,}:(?!//)(?P<short>.+)")
+_COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE = lazy_pattern(r"(?:https?|ssh|git|git\+ssh)://[^/]+/(?P<path>.+)|(?:[^/@:]+@)?[^/@:]{2,}:(?!//)(?P<short>.+)")
 """A remote on a host, as a URL or as `host:path`; `C:\\folder` is none."""
 
 

@@ -19,6 +19,7 @@ from carrel.model.conversation import Completion, Message, ToolSpec
 from carrel.model.errors import NotAllowed
 from carrel.model.lines import lines_of
 from carrel.model.outbound import Destination, Hold, Load, Outbound, Secret
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import (
     MODEL_DEFAULTS,
     AuditEvent,
@@ -39,7 +40,7 @@ from carrel.model.vectors import Vectors
 P = TypeVar("P")
 Answer = Completion | Callable[[Sequence[Message]], Completion]
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 class FakeEmbedder:

@@ -6,9 +6,10 @@ r"""Lines as editors and the Rust core's `LineTable` count them: only `\n`, `\r\
 from __future__ import annotations
 
 import io
-import re
 
-LINE_END = re.compile(r"\r\n?|\n")
+from carrel.model.patterns import lazy_pattern
+
+LINE_END = lazy_pattern(r"\r\n?|\n")
 
 
 def rows_of(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, is_loopback
+from carrel.model.patterns import lazy_pattern
 
 FORMAT = 1
 """Of what is published. A reader refuses any other."""
@@ -29,12 +30,12 @@ SHORT_COMMIT = 12
 """Digits of a commit where it is shown."""
 LONGEST_TEXT = 20_000
 """Characters of a chunk; Carrel cuts at 8,000."""
-_USER = re.compile(r"//.*@", re.DOTALL)
+_USER = lazy_pattern(r"//.*@", re.DOTALL)
 """What may be a name and a password in an address: no message repeats it."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_UNPRINTABLE_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
+_COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_UNPRINTABLE = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE_TEXT = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _Line = Annotated[int, Meta(ge=1, le=10_000_000)]
 _Short = Annotated[str, Meta(max_length=300)]

@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 
 # A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
-_AT = re.compile(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_MISSING = re.compile(r"missing required field `(\w+)`")
-_WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `([^`]+)`$")
-_RANGE = re.compile(r"Expected `(?:int|float)` ([<>]=?) (\S+)$")
-_LENGTH = re.compile(r"Expected `(\w+)` of length (?:([<>]=) )?(\d+)(?:, got \d+)?$")
-_CHOICE = re.compile(r"Invalid enum value (.*)$", re.DOTALL)
+_AT = lazy_pattern(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?$", re.DOTALL)
+_MISSING = lazy_pattern(r"missing required field `(\w+)`")
+_WRONG_TYPE = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)`$")
+_RANGE = lazy_pattern(r"Expected `(?:int|float)` ([<>]=?) (\S+)$")
+_LENGTH = lazy_pattern(r"Expected `(\w+)` of length (?:([<>]=) )?(\d+)(?:, got \d+)?$")
+_CHOICE = lazy_pattern(r"Invalid enum value (.*)$", re.DOTALL)
 _NAMES = {
     "str": "text",
     "int": "a whole number",

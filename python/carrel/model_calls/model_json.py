@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from carrel.model.patterns import lazy_pattern
+
 LONGEST = 200_000
 """Characters of a text that are looked through."""
 _MOST_STARTS = 2_000
@@ -16,9 +18,9 @@ _MOST_READ = 10 * LONGEST
 _MOST_MISSING = 20
 _LONGEST_LITERAL = 20_000
 # No string begins behind a backslash: a text of `\"` alone would be searched to its end from each of them.
-_TRAILING_COMMA = re.compile(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
-_FENCE = re.compile(r"\A```\w*[ \t]*\n?(.*?)\n?```\Z", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_TRAILING_COMMA = lazy_pattern(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
+_FENCE = lazy_pattern(r"\A```\w*[ \t]*\n?(.*?)\n?```\Z", re.DOTALL)
+_STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 
 

@@ -18,8 +18,10 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from carrel.model.patterns import lazy_pattern
+
 LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
-_LINE_ENDS = re.compile(rf"[{LINE_ENDS}]+")
+_LINE_ENDS = lazy_pattern(rf"[{LINE_ENDS}]+")
 
 # Letters and symbols that are blank though their category says otherwise: the Hangul fillers, the empty Braille pattern, the
 # null notehead, the object replacement character and the replacement character.
@@ -57,8 +59,8 @@ _LOOKALIKES = {
 _SEEN_AS = {char: plain for plain, chars in _LOOKALIKES.items() for char in chars}
 
 # "Tags" spell ASCII invisibly. Most readers see nothing, some models read the letters: both readings are looked at.
-_TAGS = re.compile("[\U000e0020-\U000e007e]")
-_VARIANTS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u034f\u17b4\u17b5]")
+_TAGS = lazy_pattern("[\U000e0020-\U000e007e]")
+_VARIANTS = lazy_pattern("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u034f\u17b4\u17b5]")
 _UNTAGGED = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 
 
@@ -84,7 +86,7 @@ def _plain(char: str) -> str:
 
 
 _FOLDING = _Folding()
-_OTHERS = re.compile(r"[^\x00-\x7f]+")
+_OTHERS = lazy_pattern(r"[^\x00-\x7f]+")
 # ASCII, most of all code, is folded as bytes: that takes a fiftieth of the time.
 _ASCII = bytes(ord(_FOLDING[code] or " ") if code < 0x80 else code for code in range(0x100))
 _UNSEEN_ASCII = bytes(code for code in range(0x80) if not _FOLDING[code])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from carrel.model.patterns import lazy_pattern
 
 # `/fix`, `@carrel`, `@workspace /explain`; but neither `/usr/lib` nor `@scope/package`, which are part of a question.
-_COMMANDS = re.compile(r"\A\s*(?:[/@][^\W\d][\w.:-]*(?=\s|\Z)\s*)+")
+_COMMANDS = lazy_pattern(r"\A\s*(?:[/@][^\W\d][\w.:-]*(?=\s|\Z)\s*)+")
 
 
 def question_of(text: str) -> str:

@@ -6,15 +6,15 @@ Orders in plain words aren't looked for. docs/security.md has what is noticed, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk
 from carrel.pack.appearance import folded
 
 # For folded text: small letters, no blanks. Tokens of the chat templates of ChatML, Llama 2 and 3, Mistral, Hermes and Harmony;
 # calls as OpenAI, Anthropic, MCP and ReAct write them; turns of a transcript; a pack's own tags.
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"<\|(?:im_start|im_end|start_header_id|end_header_id|python_tag|eot_id|begin_of_text|endoftext|start|channel|message|call"
     r"|system|user|assistant)\|>|\[/?inst\]|\[tool_calls\]|<</?sys>>|```tool_(?:call|code)\b"
     r"|</?(?:tool_call|tool_result|function_calls|function_results|function_response|system_prompt)>|<(?:antml:)?invokename="
@@ -24,7 +24,7 @@ _MARKUP = re.compile(
     r"|\n(?:(?:user|human):.*\n+(?:assistant|ai)|action:\w+\n+actioninput):|</?(?:code|rag)_context"
 )
 # Tags that spell ASCII, longer than those of a flag; overrides of the direction of writing; words with blanks between letters.
-_HIDDEN = re.compile("[\U000e0020-\U000e007e]{8}|[\u202d\u202e]|(?:\\w[\u200b\u2060\u2062\u2063\ufeff]){2}")
+_HIDDEN = lazy_pattern("[\U000e0020-\U000e007e]{8}|[\u202d\u202e]|(?:\\w[\u200b\u2060\u2062\u2063\ufeff]){2}")
 
 
 def forgery(text: str) -> str | None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk, ContextItem, Format, Hit
 from carrel.pack.appearance import escape, folded, one_line, spelled
 
@@ -21,11 +22,11 @@ SEPARATOR = "\n\n---\n\n"
 HEADER = "Source: {source}"
 
 # Patterns for folded text: no blanks, small letters, line feeds alone.
-_TAG = re.compile(rf"<(?=\n*/?\n*(?:{spelled('rag')}|{spelled('code')})\n*_\n*{spelled('context')})")
-_SEPARATOR_LINE = re.compile(r"^(?=---$)", re.MULTILINE)
-_TOOL_HEADER = re.compile(r"^(?=---[^\n]*\([il][il]nes\d)", re.MULTILINE)
-_SOURCE_HEADER = re.compile(r"^(?=source:[^\n]*:\d+-\d+(?:\([^\n]*)?$)", re.MULTILINE)
-_LINES_OF_HEADER = re.compile(r"\((?=[il][il]nes\d)")
+_TAG = lazy_pattern(rf"<(?=\n*/?\n*(?:{spelled('rag')}|{spelled('code')})\n*_\n*{spelled('context')})")
+_SEPARATOR_LINE = lazy_pattern(r"^(?=---$)", re.MULTILINE)
+_TOOL_HEADER = lazy_pattern(r"^(?=---[^\n]*\([il][il]nes\d)", re.MULTILINE)
+_SOURCE_HEADER = lazy_pattern(r"^(?=source:[^\n]*:\d+-\d+(?:\([^\n]*)?$)", re.MULTILINE)
+_LINES_OF_HEADER = lazy_pattern(r"\((?=[il][il]nes\d)")
 
 
 class Form(Protocol):

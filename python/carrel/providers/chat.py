@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any
 from carrel.model.conversation import Finish, Message, RawArguments, ToolCall
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Load
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChatSpec
 from carrel.providers.http import ServiceClient
 from carrel.providers.service import Service
@@ -28,7 +28,7 @@ THINKING_TOKENS = 8_000
 UNKNOWN_WINDOW = 8_192
 RESERVED_TOKENS = 4_096
 """Of an answer, whose cost is held until it is known; a longer one costs more than what was held."""
-_NO_WORD = re.compile(r"[^A-Za-z0-9_-]")
+_NO_WORD = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.model.structs import whole_characters
 from carrel.providers.chat import (
@@ -43,7 +43,7 @@ from carrel.providers.service import Service, refusal
 BASE_URL = "https://api.githubcopilot.com"
 DEFAULT_MODEL = "gpt-4.1"
 WINDOW = 128_000
-_WORD = re.compile(r"[a-z][a-z_]{2,39}")
+_WORD = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
 def copilot_chat(options: ChatOptions, outbound: Outbound) -> CopilotChat:

@@ -16,6 +16,7 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Destination, Outbound
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     MOST_CALLS,
@@ -64,7 +65,7 @@ _MODELS: tuple[tuple[str, int, int], ...] = (
 )
 """Window and longest answer (0: unknown) of models that only their makers serve: what one serves oneself has the window it was
 started with."""
-_THINKS = re.compile(r"(?:^|/)(?:o[134]|gpt-5(?!-chat))(?:\b|-)", re.IGNORECASE)
+_THINKS = lazy_pattern(r"(?:^|/)(?:o[134]|gpt-5(?!-chat))(?:\b|-)", re.IGNORECASE)
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
+from carrel.model.patterns import lazy_pattern
 from carrel.model.published import (
     FIRST_VECTOR,
     FORMAT,
@@ -45,7 +46,7 @@ _READING = ("/points", "/points/query/batch")
 _READERS_PAUSES = (0.0,)
 """Seconds before each further try: a server closes connections that nobody used for a while, which is no failure."""
 _PUBLISHERS_PAUSES = (0.5, 1.0, 2.0, 4.0)
-_VECTOR_NAME = re.compile(FIRST_VECTOR + r"(?:_\d{1,9}(?:_(?P<generation>\d{1,16}))?)?", re.ASCII)
+_VECTOR_NAME = lazy_pattern(FIRST_VECTOR + r"(?:_\d{1,9}(?:_(?P<generation>\d{1,16}))?)?", re.ASCII)
 _MOST_TERMS = 5_000
 """Of a chunk that is read."""
 _REFUSALS: Mapping[int, Refusal] = {

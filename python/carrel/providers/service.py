@@ -7,7 +7,6 @@ it may quote a key or what was sent.
 # ruff: noqa: PLC0415 - httpx takes 0.1 s to import, and most processes ask no remote service
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import msgspec
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, Role, is_loopback
+from carrel.model.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import httpx
@@ -29,7 +29,7 @@ IDLE_SECONDS = 60.0
 """Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
 to say."""
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key")
-_CODE = re.compile(r"[a-z][a-z_]{2,39}")
+_CODE = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from carrel.model.native import count_tokens, trim_tokens
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import Tokenizer
 from carrel.model.structs import whole_characters
 
 Encoding = Literal["cl100k_base", "o200k_base"]
 
 # Which encoding OpenAI's models use, as its tokenizer library publishes it. Other vendors' are not public: cl100k is near them.
-_CL100K = re.compile(r"(?:^|/)(?:gpt-4|gpt-3\.5)(?:\b|-|\.)", re.IGNORECASE)
-_O200K = re.compile(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134])(?:\b|-|\.)", re.IGNORECASE)
+_CL100K = lazy_pattern(r"(?:^|/)(?:gpt-4|gpt-3\.5)(?:\b|-|\.)", re.IGNORECASE)
+_O200K = lazy_pattern(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134])(?:\b|-|\.)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

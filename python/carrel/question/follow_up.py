@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from carrel.model.conversation import Message
 from carrel.model.native import Candidate, detect_language, path_kinds, split_names
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query, both_ends
 from carrel.question import issue_text, query_words
 from carrel.question.query_words import telling_words
@@ -27,28 +28,28 @@ _BEFORE_POINTER, _FEW = 6, 3
 _SHOWN, _SHOWN_TO_USERS, _NO_TEST = 0.7, 0.3, 0.1
 """Factors of scores: a file that was spoken of, the same where its users are asked for, a file without the tests asked for."""
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5, "former": -2, "latter": -1, "last": -1}
-_POINTER = re.compile(
+_POINTER = lazy_pattern(
     rf"(?i)\b(?:(?:the|that|this|your)\s+(?P<place>{'|'.join(_PLACES)})"
     r"(?:\s+(?:one|two|part|step|point|bullet|item|case|option|way|thing)s?\b|(?=[\s?.!]*\Z))(?!\s+(?:of|in|from)\b)"
     r"|(?:number|point|step|option)\s+\#?(?P<number>[1-9]\d?)\b(?!\s+(?:of|in|from)\b)|(?:(?:the|which|that)\s+)?(?:\w+\s+)?ones?"
     r"|other\s+\w+s|its?|they|them|theirs?|these|those|this|there|that(?!\s+(?:an?|is|are|was|can|does|has|the|we|i|you)\b))\b"
 )
-_HERE = re.compile(
+_HERE = lazy_pattern(
     r"(?i)\b(?:this|the\s+(?:current|open|active|selected)|current|selected|open)\s+(?:\w+\s+)?(?:(?P<file>file|module|script"
     r"|document)|(?P<type>class|component|type|struct)|function|method|code|selection|snippet|block|lines?|test)\b"
     r"|\bselect(?:ion|ed)\b|\bhighlighted\b|\bhere\b"
 )
-_THIS = re.compile(r"(?i)\b(?:this|these)\b")
-_USERS = re.compile(
+_THIS = lazy_pattern(r"(?i)\b(?:this|these)\b")
+_USERS = lazy_pattern(
     r"(?i)\b(?:who|what|which|where|when)\b.{0,60}\b(?:call|us|run|add|referenc|import|invok|depend)(?:s|es?|ed|ers?|ing)?\b(?<!user)"
     r"|\bwho\b.{0,40}\b(?:creat|mak|build|instantiat|construct|register|set|trigger|start)(?:s|es)\b"
 )
-_TESTS = re.compile(r"(?i)\b(?:tests?|tested|unittests?|specs?)\b")
-_LEFT_OUT = re.compile(r"(?ms)<rag_context>.*?(?:</rag_context>|\Z)|^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)")
-_QUOTED = re.compile(r"`([^\W\d][\w.:#$!?-]{1,99})(?=[`(\s])[^`\n]{0,99}`")
-_PATH = re.compile(r"`?(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()`?")
-_TABLE_HEAD = re.compile(r"(?m)^\|.*\n\|[ \t|:-]+$")
-_ITEM = re.compile(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(.+)\|[ \t]*$")
+_TESTS = lazy_pattern(r"(?i)\b(?:tests?|tested|unittests?|specs?)\b")
+_LEFT_OUT = lazy_pattern(r"(?ms)<rag_context>.*?(?:</rag_context>|\Z)|^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)")
+_QUOTED = lazy_pattern(r"`([^\W\d][\w.:#$!?-]{1,99})(?=[`(\s])[^`\n]{0,99}`")
+_PATH = lazy_pattern(r"`?(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()`?")
+_TABLE_HEAD = lazy_pattern(r"(?m)^\|.*\n\|[ \t|:-]+$")
+_ITEM = lazy_pattern(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(.+)\|[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ lines below it that are indented deeper. That needs no parser and holds for unsa
 
 from __future__ import annotations
 
-import re
-
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query
 
 MOST_LINES = 3_000
@@ -17,18 +16,18 @@ MOST_LINES = 3_000
 LONGEST_HEAD = 500
 """Characters of a line that are looked at: a definition names itself early, and the patterns take time by a line's square."""
 
-_TYPE = re.compile(r"\b(?:class|type|struct|interface|enum|trait|impl|object|record|protocol|extension|module)\b")
-_STATEMENT = re.compile(
+_TYPE = lazy_pattern(r"\b(?:class|type|struct|interface|enum|trait|impl|object|record|protocol|extension|module)\b")
+_STATEMENT = lazy_pattern(
     r"(?:\}\s*)?(?:if|elif|else|for|foreach|while|switch|case|match|with|try|catch|except|finally|do|return|await|yield|raise|throw"
     r"|assert|unless|until|when|using|lock|guard|defer|go|select|not|and|or|loop|unsafe|rescue|ensure|synchronized)\b"
 )
-_CALL = re.compile(r"[\w.:>$-]+\((?!.*\{$)")
-_ASSIGNED = re.compile(r"[^(]*?[\w\])]\s*(?:[-+*/|&]?=|:=)(?![=>])\s*")
-_FUNCTION_VALUE = re.compile(r"async\b|function\b|func\b|fn\b|\(|lambda\b|\w+\s*=>")
-_NOTHING = re.compile(r"[{}()\[\]#/*@]|\w+:$")
+_CALL = lazy_pattern(r"[\w.:>$-]+\((?!.*\{$)")
+_ASSIGNED = lazy_pattern(r"[^(]*?[\w\])]\s*(?:[-+*/|&]?=|:=)(?![=>])\s*")
+_FUNCTION_VALUE = lazy_pattern(r"async\b|function\b|func\b|fn\b|\(|lambda\b|\w+\s*=>")
+_NOTHING = lazy_pattern(r"[{}()\[\]#/*@]|\w+:$")
 """A line that opens no block of its own: braces, comments, attributes, labels."""
-_NAME = re.compile(r"[^\W\d]\w*[?!]?")
-_BEFORE_PARAMETERS = re.compile(r"([^\W\d]\w*[?!]?)\s*(?:<[^<>]*>|\[[^\]]*\])?\s*\(")
+_NAME = lazy_pattern(r"[^\W\d]\w*[?!]?")
+_BEFORE_PARAMETERS = lazy_pattern(r"([^\W\d]\w*[?!]?)\s*(?:<[^<>]*>|\[[^\]]*\])?\s*\(")
 
 
 def symbol_in_front(view: SnapshotView, query: Query, *, type_meant: bool = False) -> str | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import both_ends
 from carrel.question.pasted import is_printed, messages_of
 from carrel.question.stack_frames import Frame, stack_frames
@@ -26,16 +27,16 @@ _MOST_MESSAGES = 2
 _FIRST_LINES, _LAST_LINES = 100, 400
 """Lines in which messages are looked for: what went wrong stands at the end of a log."""
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_INLINE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
-_LOOSE_CODE = re.compile(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
-_BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
-_TRACE_HEAD = re.compile(
+_COMMENT = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FENCE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INLINE = lazy_pattern(r"(?<!`)`([^`\n]{1,200})`(?!`)")
+_LOOSE_CODE = lazy_pattern(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
+_BLANK_START = lazy_pattern(r"\A(?:[ \t]*\n)+")
+_TRACE_HEAD = lazy_pattern(
     r"(?:Traceback \(most recent call last\)|Stack trace|stack backtrace|goroutine \d+ [^\n]{0,100}):\s*", re.IGNORECASE
 )
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
-_TEMPLATE = re.compile(
+_HEADING = lazy_pattern(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
+_TEMPLATE = lazy_pattern(
     r"(?:(?:bug|issue|problem|feature)s?\s+)?(?:report|description|summary|title|overview|background|context|details)"
     r"|(?:please\s+)?describe\s+.{1,60}|what\s+happened\??|expected\s+(?:behaviou?r|results?|output)"
     r"|(?:actual|current|observed)\s+(?:behaviou?r|results?|output)|(?:steps|how)\s+to\s+reproduce|reproduction(?:\s+steps)?"
@@ -43,11 +44,11 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 """Headings of issue templates, and lines under headings: they say where something stands, not what is wrong."""
-_DOTTED = re.compile(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
-_NAMED = re.compile(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
-_CALLED = re.compile(r"\b([A-Za-z_]\w{2,99})\s?\(")
-_WORD = re.compile(r"\w{1,200}")
-_PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
+_DOTTED = lazy_pattern(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
+_NAMED = lazy_pattern(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
+_CALLED = lazy_pattern(r"\b([A-Za-z_]\w{2,99})\s?\(")
+_WORD = lazy_pattern(r"\w{1,200}")
+_PATH = lazy_pattern(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,19 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from carrel.model.patterns import lazy_pattern
+
 _LATIN = ("de", "fr", "es")
 _COLUMNS = (*_LATIN, "zh", "ru")
-_HAN = re.compile(r"[\u3400-\u9fff]+")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_TOKEN = re.compile(r"[\u3400-\u9fff]+|`[^`]*`|[^\s\u3400-\u9fff`]+")
-_WORD = re.compile(r"[^\W\d_]+")
-_NAME = re.compile(r"\d|_|[a-z][A-Z]|[A-Z]{2}|\w[.:/\\#]+\w|^[:./@]")
+_HAN = lazy_pattern(r"[\u3400-\u9fff]+")
+_KANA = lazy_pattern(r"[\u3040-\u30ff]")
+_CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
+_TOKEN = lazy_pattern(r"[\u3400-\u9fff]+|`[^`]*`|[^\s\u3400-\u9fff`]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_NAME = lazy_pattern(r"\d|_|[a-z][A-Z]|[A-Z]{2}|\w[.:/\\#]+\w|^[:./@]")
 """What is a name or code: it stays as it is."""
-_HYPHENED = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]{2,})+[.,;:!?]?")
-_ELIDED = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu)['\u2019]", re.IGNORECASE)
+_HYPHENED = lazy_pattern(r"[^\W\d_]{2,}(?:-[^\W\d_]{2,})+[.,;:!?]?")
+_ELIDED = lazy_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu)['\u2019]", re.IGNORECASE)
 _MARKED = "\ue000"
 """Stands before what a phrase was replaced by; of no script."""
 _LONGEST = 2_000

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from carrel.model.patterns import lazy_pattern
+
 _MONTHS = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?"
     r"|Dec(?:ember)?)\b"
@@ -12,7 +14,7 @@ _MONTHS = (
 _LEVELS = "(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC)"
 _KEYS = "caller|level|logger|lvl|module|name|pid|severity|source|thread|time|timestamp|ts"
 # One part of what stands before a message.
-_BEFORE = re.compile(
+_BEFORE = lazy_pattern(
     rf"""\s*(?:
         \[[^\[\]\n]{{1,80}}\] | \([^()\n]{{1,40}}\)                                                  # [worker-3], (main)
       | \d{{4}}[-/]\d\d[-/]\d\d(?:[T\s]\s?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?)?   # 2026-03-02 12:01:22,345
@@ -38,14 +40,14 @@ _MOST_PARTS = 12
 # In characters: what is longer is looked for by its parts.
 _LONGEST = 2000
 _LEAST_WORDS = 3
-_WITHIN_QUOTES = re.compile(r'(?:[^"\\]|\\.)*')
-_WORD_OR_NUMBER = re.compile(r"\w")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_GRAVE = re.compile(
+_WITHIN_QUOTES = lazy_pattern(r'(?:[^"\\]|\\.)*')
+_WORD_OR_NUMBER = lazy_pattern(r"\w")
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_GRAVE = lazy_pattern(
     r"\b(?:ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|Caused\s+by|Uncaught|Unhandled|panicked|error|fatal|panic)\b|^E\s"
     r"|\w(?:Error|Exception|Failure|Fault)\b"
 )
-_WARNING = re.compile(r"\bWARN(?:ING)?\b|Warning:|\bwarning\b")
+_WARNING = lazy_pattern(r"\bWARN(?:ING)?\b|Warning:|\bwarning\b")
 
 
 def is_printed(line: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from carrel.model.conversation import Message
+from carrel.model.patterns import lazy_pattern
 from carrel.question import issue_text, query_words
 from carrel.question.small_talk import is_small_talk
 
@@ -26,16 +27,16 @@ _LEAST_OF_A_PART = 3
 """Telling words on each side of an `and` that make two questions of it: `how errors are logged and reported` is one. With 2, the
 rule divides 29 % of 760 questions of which nearly all are about one thing, with 3 it is 8 %."""
 
-_COMPARES = re.compile(
+_COMPARES = lazy_pattern(
     r"\bcompar(?:e|es|ed|ing|ison)\b.{1,200}\b(?:against|and|to|versus|vs|with)\b"
     r"|\b(?:differ(?:s|ences?)?|distinguish|versus|vs)\b|\bbetween\b.{1,200}\band\b",
     re.IGNORECASE,
 )
-_JOINS = re.compile(r"\b(?:and|as well as)\b|;", re.IGNORECASE)
-_ASKS_AGAIN = re.compile(
+_JOINS = lazy_pattern(r"\b(?:and|as well as)\b|;", re.IGNORECASE)
+_ASKS_AGAIN = lazy_pattern(
     r"(?:\w\W{0,3}\s(?:and|as well as)|\w;)\s+(?:also\s+)?(?:how|what|where|which|who|why|when|does|do|is|are)\b", re.IGNORECASE
 )
-_SENTENCE = re.compile(r"\?+\s")
+_SENTENCE = lazy_pattern(r"\?+\s")
 
 
 def steps_at_once(text: str, history: Sequence[Message], when: When = "auto") -> frozenset[Step]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from carrel.model import native
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError, place_of
 from carrel.model.local_index import is_of_core
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChunkId, Embedder, EmbeddingSpec
 from carrel.model.structs import whole_characters
 from carrel.model.types import LONGEST_QUERY, Query, both_ends
@@ -30,7 +30,7 @@ from carrel.question.question_secrets import masked, masked_history
 log = logging.getLogger(__name__)
 
 # Of a terminal (ECMA-48, control sequences): the `m` behind a colour would be the first letter of a word.
-_COLOURS = re.compile(r"\x1b\[[0-9;:?]{0,40}[@-~]")
+_COLOURS = lazy_pattern(r"\x1b\[[0-9;:?]{0,40}[@-~]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from carrel.model import native
 from carrel.model.native import split_names, stem
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChunkId
 from carrel.question.languages import in_english
 from carrel.question.routing_rules import asks_for_documents
@@ -24,25 +25,25 @@ _STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 
-_SYMBOL_QUERY = re.compile(
+_SYMBOL_QUERY = lazy_pattern(
     r"""^(?:[^\W\d]\w*(?:(?:::|\\|->|\.|\#)[^\W\d]\w*)+[?!]?   # qualified: a::b, a.b, A#b
         |_\w+ | \w+_\w* | [a-z]\w*[A-Z]\w* | [A-Z]\w*[?!]?)$   # snake_case, camelCase, PascalCase
     """,
     re.VERBOSE,
 )
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"""`([^`\s]+)`                                                  # in backticks
         |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
         |\b((?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w+)\b        # camelCase, PascalCase, snake_case
     """,
     re.VERBOSE,
 )
-_CONVENTIONAL = re.compile(
+_CONVENTIONAL = lazy_pattern(
     r"^(?:build|chore|ci|docs?|feat|feature|fix|patch|perf|refactor|revert|style|tests?)(?:\(([^()]{0,99})\))?!?:\s+(?=\S)",
     re.IGNORECASE,
 )
 """A change as many projects head it: `fix(parser): …` (conventionalcommits.org). The scope tells the place, the type nothing."""
-_CHANGE = re.compile(
+_CHANGE = lazy_pattern(
     r"""^(?:(?:hi|hello|hey)[,!.]?\s+)?
         (?!(?:\S{1,40}\s)?(?:error|exception|fatal|hint|note|panic|traceback|warning)s?:)     # pasted, not wished for
         (?:\[[^\[\]]{1,40}\]:?\s+ | (?:[^\s:]{1,40}\s)?[^\s:]{1,40}:\s+ | \#\d+:?\s+)?     # [core], Issue #12:, parser:, #12
@@ -59,17 +60,17 @@ _CHANGE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """A wish for other code. Words for what code itself does (convert, validate, delete) are left out: they ask for a place."""
-_ASKING = re.compile(
+_ASKING = lazy_pattern(
     r"^(?:please\s+)?(?:describe|explain|locate|look\s+(?:for|up)|search\s+for)\s+(?:to\s+me\s+)?(?=\S)", re.IGNORECASE
 )
 """What a question begins with that says what to do, not what it is about."""
-_TOKEN = re.compile(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
-_CODE = re.compile(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
+_TOKEN = lazy_pattern(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_CODE = lazy_pattern(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
 """One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
 _LONGEST_SYMBOL = 200
-_WORD = re.compile(r"[^\W\d](?:[\w-]*\w)?[\w?!*]")
+_WORD = lazy_pattern(r"[^\W\d](?:[\w-]*\w)?[\w?!*]")
 """A name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
-_SEPARATOR = re.compile(r"::|\\|->|\.|#")
+_SEPARATOR = lazy_pattern(r"::|\\|->|\.|#")
 
 
 @dataclass(frozen=True, slots=True)

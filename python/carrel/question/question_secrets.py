@@ -6,7 +6,6 @@ The search in the index goes on with the words as they were typed: a person may 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -14,11 +13,14 @@ from typing import Any
 
 from carrel.model.conversation import Message
 from carrel.model.native import SecretOptions, mask_secrets
+from carrel.model.patterns import lazy_pattern
 
 Mask = Callable[[str], str]
-_MARK = re.compile(r"\[secret: [^\]\n]*\]")
+_MARK = lazy_pattern(r"\[secret: [^\]\n]*\]")
 _MASKED = "[secret]"
-_PLACE = re.compile(r"(?i)(?:page|next|prev|previous|continuation|continue|start|sync|resume|pagination)[_-]?(?:page[_-]?)?token")
+_PLACE = lazy_pattern(
+    r"(?i)(?:page|next|prev|previous|continuation|continue|start|sync|resume|pagination)[_-]?(?:page[_-]?)?token"
+)
 """Fields with a token that says where a list goes on: it opens nothing, and no further page could be asked for without it."""
 _PATH = "question.txt"
 """A question is read as the text of such a file."""

@@ -10,13 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from carrel.model.patterns import lazy_pattern
+
 Target = Literal["code", "documents", "git", "tool"]
 
 _CHANGED = (
     r"(?:chang|add|remov|renam|introduc|replac|delet|dropp|revert|rewrit|rewrote|fix|broke|break|mov|bump|upgrad|downgrad|"
     r"switch|rais|lower|increas|decreas|migrat|split|merg|deprecat|disabl|enabl|landed|touch|modif|made)\w*"
 )
-_HISTORY = re.compile(
+_HISTORY = lazy_pattern(
     rf"\bwhy\s+(?:was|were|did|has|have|had)\b.{{0,120}}\b{_CHANGED}"
     rf"|\bwhen\s+(?:was|were|did|has|have)\b.{{0,120}}\b(?:{_CHANGED}|start|stop|appear|go away|disappear|work\s+on)"
     rf"|\bwho\s+(?:wrote|last|originally|first|else\s+)?\s*(?:{_CHANGED}|wrote|committed|authored|worked)"
@@ -26,7 +28,7 @@ _HISTORY = re.compile(
     r"|\bused\s+to\s+be\b|\bno\s+longer\b.{0,60}\bwhy\b|\bhow\s+long\s+ago\b|\breasons?\s+(?:for|behind|of)\s+(?:the\s+)?(?:chang|remov|renam|revert)\w*",
     re.IGNORECASE,
 )
-_DOCUMENTS = re.compile(
+_DOCUMENTS = lazy_pattern(
     r"\b(?:runbooks?|playbooks?|handbook|wiki|polic(?:y|ies)|guidelines?|onboarding|off-?boarding|post-?mortems?|incidents?|outages?|"
     r"escalat\w+|on[\s-]?call|checklists?|adrs?|decision\s+records?|meeting\s+(?:notes|minutes)|roadmap|sla|slo|gdpr|compliance|"
     r"disaster\s+recovery|maintenance\s+windows?|retention|stakeholders?|vendors?|contracts?\s+with|invoices?|vacation|holidays?|expenses?|"
@@ -45,22 +47,22 @@ _DOCUMENTS = re.compile(
     r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting|what\s+(?:was|were|has\s+been))\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
     re.IGNORECASE,
 )
-_SPAN = re.compile(
+_SPAN = lazy_pattern(
     r"\b(?:last|past|previous)\s+(?:\d+\s+)?(?:seconds?|minutes?|hours?|days?|nights?|weeks?)\b|\bnow\s*\?*$"
     r"|\b(?:right\s+now|at\s+the\s+moment|currently|today|yesterday|tonight|this\s+(?:morning|hour|week))\b",
     re.IGNORECASE,
 )
-_USAGE = re.compile(
+_USAGE = lazy_pattern(
     r"\bhow\s+(?:do|can|could|should|would|might)\s+(?:i|you|one|we|somebody|someone)\b|\bhow\s+to\b"
     r"|\bwhat\s+(?:do|must|should)\s+(?:i|you|one|we)\s+(?:need|have|do|install|set)\b"
     r"|\A\W*(?:can|could|may)\s+(?:i|you|one|we)\b|\bis\s+(?:it\s+possible|there\s+(?:a|any)\s+way)\b",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"`[^`]+`|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|\b\w+_\w+\b|\b\w+\(\)"
     r"|\b\w+\.(?:py|rs|ts|js|go|java|c|h|cpp|toml|json|ya?ml)\b"
 )
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"\b(?:functions?|methods?|class(?:es)?|modules?|variables?|parameters?|arguments?|implement\w*|imports?|interface|struct|trait|enum|"
     r"exceptions?|stack\s*trace|traceback|unit\s+tests?|tests?\s+for|callers?|call(?:s|ed)\s+by|type\s+hints?|decorators?|constants?|loop|regex|"
     r"codebase|source\s+code|in\s+(?:the\s+)?code|code\s+(?:that|for|which|path)|parsed?|parser|defined|returns?|async|thread|mutex|null)\b",

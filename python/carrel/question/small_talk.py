@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from carrel.model.patterns import lazy_pattern
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _SMALL_TALK = frozenset(
     """
     afternoon again awesome bye cheers continue cool day evening everyone fine friend fun good goodbye great greetings haha

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from carrel.model.patterns import lazy_pattern
+
 _FILE = r"(?:[A-Za-z]:)?[^\s\"'()<>|:,;]{1,300}\.\w{1,8}"
 _URL = r"(?:[a-z][a-z-]{1,20}://[^\s/()]{0,200}/(?:\([\w-]{1,50}\)/)?)"
 _LINE = r"(?P<line>\d+)"
@@ -73,12 +75,12 @@ _NAMED_PLACE = re.compile(
 """A place that a person names in a sentence: `shop/job.py:17`, "line 17 of job.py"."""
 _MOST_NAMED = 5
 
-_NEXT_TRACE = re.compile(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
+_NEXT_TRACE = lazy_pattern(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
 """A line between two frames that says that they belong to two traces."""
 
 # What compilers make of the function that somebody wrote.
 _MADE_OF = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         r"<(\w+)>[a-z]__\w+(?:\.MoveNext)?$",  # .NET: a state machine, a lambda
         r"\blambda\$(\w+)\$\d+$",  # Java
@@ -86,9 +88,9 @@ _MADE_OF = tuple(
         r"(\w+)\.(?:<init>|\.ctor)$",  # a constructor is found by its class
     )
 )
-_SUFFIXES = re.compile(r"(?: \[as [^\]]{0,200}\]|\[[^\[\]]{0,200}\]|`\d+|::\{\{closure\}\}|::h[0-9a-f]{16}|\.func\d+|\.\d+)+$")
-_INSIDE = re.compile(r"^(?:block|ensure|rescue)\b.{0,30} in ")
-_QUALIFIERS = re.compile(r"[.:>#\\/]+")
+_SUFFIXES = lazy_pattern(r"(?: \[as [^\]]{0,200}\]|\[[^\[\]]{0,200}\]|`\d+|::\{\{closure\}\}|::h[0-9a-f]{16}|\.func\d+|\.\d+)+$")
+_INSIDE = lazy_pattern(r"^(?:block|ensure|rescue)\b.{0,30} in ")
+_QUALIFIERS = lazy_pattern(r"[.:>#\\/]+")
 
 
 @dataclass(frozen=True, slots=True)

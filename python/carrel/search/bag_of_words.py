@@ -7,11 +7,12 @@ There are as many dimensions as words, so that no index can store such vectors; 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 
-_WORD = re.compile(r"\b[a-z_][a-z0-9_]*\b")
+from carrel.model.patterns import lazy_pattern
+
+_WORD = lazy_pattern(r"\b[a-z_][a-z0-9_]*\b")
 
 
 def word_counts(text: str) -> Counter[str]:

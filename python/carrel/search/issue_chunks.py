@@ -7,13 +7,13 @@ figures.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
 from carrel.model.native import Candidate
+from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.search.order import Order, Place, sort
 
@@ -70,8 +70,8 @@ BEST_CHUNK_BONUS = 0.5
 _MOST_BEFORE = 10
 _SHORTEST_NAME = 3
 """Characters of a name that counts as written in the text: shorter ones are words."""
-_NAME = re.compile(r"\b[A-Za-z_]\w{0,199}")
-_LAST_NAME = re.compile(r"\w{1,200}\Z")
+_NAME = lazy_pattern(r"\b[A-Za-z_]\w{0,199}")
+_LAST_NAME = lazy_pattern(r"\w{1,200}\Z")
 
 
 class FileStanding(NamedTuple):

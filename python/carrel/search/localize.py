@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate, path_kinds
+from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
 from carrel.search.candidates import Stopwatch, native_filter, search_each
@@ -72,19 +73,23 @@ _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "genera
 _ASKED_FOR = (
     (
         frozenset({"test"}),
-        re.compile(r"\b(?:add|write|missing|flaky|more|broken|failing|improve)\b.{0,40}\btests?\b", re.IGNORECASE),
+        lazy_pattern(r"\b(?:add|write|missing|flaky|more|broken|failing|improve)\b.{0,40}\btests?\b", re.IGNORECASE),
     ),
     (
         frozenset({"prose", "example", "changes"}),
-        re.compile(r"\b(?:docs?|documentation|docstrings?|readme|typos?|tutorials?|examples?|changelog)\b", re.IGNORECASE),
+        lazy_pattern(r"\b(?:docs?|documentation|docstrings?|readme|typos?|tutorials?|examples?|changelog)\b", re.IGNORECASE),
     ),
     (
         frozenset({"data"}),
-        re.compile(r"\b(?:config(?:uration)?|ya?ml|json|toml|css|html|workflows?|packaging|dependenc(?:y|ies))\b", re.IGNORECASE),
+        lazy_pattern(
+            r"\b(?:config(?:uration)?|ya?ml|json|toml|css|html|workflows?|packaging|dependenc(?:y|ies))\b", re.IGNORECASE
+        ),
     ),
 )
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
-_TOOLING_PATH = re.compile(r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$")
+_TOOLING_PATH = lazy_pattern(
+    r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$"
+)
 
 
 @dataclass(slots=True)

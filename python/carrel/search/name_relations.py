@@ -13,6 +13,7 @@ from typing import Literal
 
 from carrel.model.lines import rows_of
 from carrel.model.native import CancelToken, Candidate, ParsedQuery, path_kinds
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Hit, Query, Signals
 from carrel.question import query_words
 from carrel.search.candidates import native_filter
@@ -60,18 +61,18 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("definitions", rf"{_ASKER}\s+(?:override|redefine|define)s?\s+{_NAME}{_REST}"),
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
-_READ = tuple((kind, re.compile(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_LEAD = re.compile(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
+_READ = tuple((kind, lazy_pattern(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
+_LEAD = lazy_pattern(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
 _NO_NAMES = frozenset(
     "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
 )
-_SEPARATOR = re.compile(r"::|->|\.|#|:")
-_CALLED = re.compile(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
-_IMPORT = re.compile(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
-_COMMENT = re.compile(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
-_ASSERTED = re.compile(r"\s*(?:var\s+)?_\s+[\w.]+(?:\[[^\]]*\])?\s*=")
+_SEPARATOR = lazy_pattern(r"::|->|\.|#|:")
+_CALLED = lazy_pattern(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
+_IMPORT = lazy_pattern(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
+_COMMENT = lazy_pattern(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
+_ASSERTED = lazy_pattern(r"\s*(?:var\s+)?_\s+[\w.]+(?:\[[^\]]*\])?\s*=")
 """Go's way to say that a type implements an interface: `var _ Store = (*Memory)(nil)`."""
-_DECLARES = re.compile(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
+_DECLARES = lazy_pattern(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
 
 
 @dataclass(frozen=True, slots=True)

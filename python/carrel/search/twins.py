@@ -17,17 +17,18 @@ from importlib import resources
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate, split_names
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query
 from carrel.search.order import Order
 
-_LINE = re.compile(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
+_LINE = lazy_pattern(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
 _ROWS = _LINE.findall(resources.files(__package__).joinpath("variants.txt").read_text("utf-8"))
 _KINDS = {name: kind for kind, name, _, _ in _ROWS}
 _FITTING = {name: (name, *wider.split()) for _, name, wider, _ in _ROWS}
 """By the name of what is wanted, the names of variants that serve, best first."""
 _NAMES = {word: name for _, name, _, words in _ROWS for word in (words or name).split()}
 _SYSTEMS = "|".join(word for word, name in _NAMES.items() if _KINDS[name] == "system" and len(word) > 2)
-_MARK = re.compile(
+_MARK = lazy_pattern(
     rf"(?<![a-z\d.])(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![a-z\d])"
     rf"|(?<=[a-z])(?:{_SYSTEMS})(?=[/.])"  # _pslinux.py
     r"|(?:(?<![a-z\d])|(?<=api))v(\d+(?:[._]\d+)*(?:p\d+)?(alpha|beta|rc|preview)?\d*)(?![a-z\d])"  # v2, apiv1, v1beta1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChunkId, ChunkRef, Embedder, SourceCandidate, Unavailable
 from carrel.model.types import Chunk, Query
 from carrel.model_calls.embedding import QUERY_SECONDS
@@ -18,7 +18,7 @@ from carrel.search.retriever import retrieve, to_chunk
 
 T = TypeVar("T")
 GONE = "isn't in the index any more: it was changed or deleted"
-_CHUNK_ID = re.compile(r"[0-9a-f]{32}")
+_CHUNK_ID = lazy_pattern(r"[0-9a-f]{32}")
 
 
 class WorkspaceSource:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget
 
 _WINDOWS = (
-    (re.compile(r"gpt-4\.1|gemini", re.IGNORECASE), 1_000_000),
-    (re.compile(r"gpt-5", re.IGNORECASE), 272_000),
-    (re.compile(r"claude|\bo[134]\b", re.IGNORECASE), 200_000),
-    (re.compile(r"gpt-4o|gpt-4-turbo|llama-?3\.[1-3]|mistral|deepseek|qwen-?[23]|codestral|devstral", re.IGNORECASE), 128_000),
-    (re.compile(r"gpt-3\.5", re.IGNORECASE), 16_385),
+    (lazy_pattern(r"gpt-4\.1|gemini", re.IGNORECASE), 1_000_000),
+    (lazy_pattern(r"gpt-5", re.IGNORECASE), 272_000),
+    (lazy_pattern(r"claude|\bo[134]\b", re.IGNORECASE), 200_000),
+    (lazy_pattern(r"gpt-4o|gpt-4-turbo|llama-?3\.[1-3]|mistral|deepseek|qwen-?[23]|codestral|devstral", re.IGNORECASE), 128_000),
+    (lazy_pattern(r"gpt-3\.5", re.IGNORECASE), 16_385),
 )
 _SMALLEST = 1_024
 """Of the windows that are believed: a smaller number is a mistake."""

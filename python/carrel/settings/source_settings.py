@@ -6,7 +6,6 @@ a folder to be read.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 from carrel.model.published import PublishedAddress
 from carrel.model.structs import decode
 from carrel.settings.setting_checks import check_key_place, refuse_unknown, sentence_of
@@ -23,7 +23,7 @@ SourceKind = Literal["documents", "git", "mcp", "repository"]
 WORKSPACE = "workspace"
 """The id of the workspace itself among the sources."""
 MOST_SOURCES = 50
-_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_ID = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -5,17 +5,17 @@ Only the person's own settings file counts: a project must not name a folder or 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from carrel.model.patterns import lazy_pattern
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object
 
-_OBJECT_STORE = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?")
-_REGION = re.compile(r"[a-z0-9-]{1,40}")
-_COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_OBJECT_STORE = lazy_pattern(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?")
+_REGION = lazy_pattern(r"[a-z0-9-]{1,40}")
+_COLLECTION = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
 class TeamSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,15 +5,15 @@ It counts in the person's own settings file only: it names programs that are sta
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from carrel.model.catalogue_tool import BUILT_IN, Risk
+from carrel.model.patterns import lazy_pattern
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, refuse_unknown
 
-_SOURCE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_SOURCE_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class ToolServer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -8,19 +8,19 @@ vectors can try which words are in a chunk: they are as confidential as its text
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from carrel.model.native import split_names, stem
+from carrel.model.patterns import lazy_pattern
 
 Sparse = tuple[tuple[int, float], ...]
 """(index, value), by index."""
 
 MOST_TERMS_OF_A_QUESTION = 32
-_RUN = re.compile(r"\w{2,128}")
+_RUN = lazy_pattern(r"\w{2,128}")
 _K1 = 1.2
 _FIELDS = ((3.0, 0.3, 10.0), (1.5, 0.2, 6.0), (1.0, 0.75, 90.0))
 """Of name, path and body: weight, how much the length counts, and the length of a usual one. The core's weights; the lengths are

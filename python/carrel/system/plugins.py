@@ -6,16 +6,17 @@ Nothing of a package is imported before a person's own settings name what it off
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
+from carrel.model.patterns import lazy_pattern
+
 log = logging.getLogger(__name__)
 
 GROUP = "carrel.stores"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,40}")
 """A name is also that of a folder."""
 
 

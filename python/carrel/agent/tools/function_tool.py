@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,10 +11,11 @@ import msgspec
 
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ToolResult
 from carrel.model.structs import decode, schema
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _LONGEST_CAUSE = 300
 
 

@@ -21,6 +21,7 @@ from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, CurrentChunk, Filter
+from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ToolResult
 from carrel.model.structs import decode_call, schema
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
@@ -28,7 +29,7 @@ from carrel.pack.appearance import one_line
 from carrel.question import query_words
 from carrel.search.retriever import to_chunk
 
-_SEPARATOR = re.compile(r"::|\\|->|\.|#|/")
+_SEPARATOR = lazy_pattern(r"::|\\|->|\.|#|/")
 _MOST_DEFINITIONS = 50
 _MOST_SHOWN = 8
 _MOST_CHUNKS = 250

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from carrel.extensions.rag.protocols import ChatHistory
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 
 SYSTEM_PROMPT = (
     "Answer the question from the sources in the context, and name the ones that you use. "
@@ -15,7 +15,7 @@ SYSTEM_PROMPT = (
 )
 USER_PROMPT = "Context:\n{context}\n\nQuestion: {query}"
 
-_FIELD = re.compile(r"\{(context|query)\}")
+_FIELD = lazy_pattern(r"\{(context|query)\}")
 
 
 def fill(template: str, query: str, context: str) -> str:

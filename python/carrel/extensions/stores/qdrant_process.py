@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import re
 import shutil
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from typing import Any
 
 from carrel.extensions.stores.qdrant_supervisor import GRACE_SECONDS, HEALTH_SECONDS, HEALTH_TRIES, STARTING_FILE, STATE_FILE
 from carrel.model.errors import ProviderError
+from carrel.model.patterns import lazy_pattern
 from carrel.system.child_environment import child_environment
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 OLDEST = (1, 13, 2)
 """The first version with the queries that are asked."""
 START_SECONDS = HEALTH_TRIES * HEALTH_SECONDS + 10
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_VERSION = lazy_pattern(r"(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(slots=True)

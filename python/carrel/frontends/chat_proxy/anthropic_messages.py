@@ -7,7 +7,6 @@ of tools, all of them as messages of the user; titles and summaries are requests
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -16,9 +15,10 @@ from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, 
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.message_parts import text_of, text_parts
 from carrel.model.conversation import Message
+from carrel.model.patterns import lazy_pattern
 
 FIELD = "messages"
-_TAG = re.compile(r"\s*<(system-reminder|command-[a-z-]+|local-command-[a-z-]+)>")
+_TAG = lazy_pattern(r"\s*<(system-reminder|command-[a-z-]+|local-command-[a-z-]+)>")
 """So begins what the agent itself puts between the words of its user."""
 _NOTES = (
     "CRITICAL: Respond with TEXT ONLY",  # the request for a summary of the conversation

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 import httpx
 
-_RAW = re.compile(rb"/(?!/)[!-~]*")  # printable ASCII from one slash on
-_NEVER = re.compile(rb"[#\\]")
-_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
-_SEPARATOR = re.compile(rb"[/\\]")
+from carrel.model.patterns import lazy_pattern
+
+_RAW = lazy_pattern(rb"/(?!/)[!-~]*")  # printable ASCII from one slash on
+_NEVER = lazy_pattern(rb"[#\\]")
+_CONTROL = lazy_pattern(rb"[\x00-\x1f\x7f]")
+_SEPARATOR = lazy_pattern(rb"[/\\]")
 
 
 class BadTarget(ValueError):

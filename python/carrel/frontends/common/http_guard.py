@@ -9,11 +9,13 @@ import hmac
 import ipaddress
 import re
 
+from carrel.model.patterns import lazy_pattern
+
 Headers = list[tuple[bytes, bytes]]
 
 _PLACE = r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>\d{1,5}))?"
-_HOST = re.compile(_PLACE)
-_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://" + _PLACE)
+_HOST = lazy_pattern(_PLACE)
+_ORIGIN = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://" + _PLACE)
 
 
 def header(headers: Headers, name: bytes) -> str | None:

@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.model.conversation import Message, Role
+from carrel.model.patterns import lazy_pattern
 
 MOST_BYTES = 256 * 1024
 MOST_TURNS = 12
 _LONGEST = 20_000
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "gemini": "assistant", "model": "assistant"}
-_TAGGED = re.compile(r"\s*<[a-z][\w:-]*>")
+_TAGGED = lazy_pattern(r"\s*<[a-z][\w:-]*>")
 """What a program put among a person's words, such as `<environment_context>` and `<qwen:user-prompt-submit-context>`."""
-_COMPACTED = re.compile(r"(?:\w+_)?comp(?:act|ress)", re.IGNORECASE)
-_INDENTED = re.compile(r"(?m)^    (?=\{$)")
+_COMPACTED = lazy_pattern(r"(?:\w+_)?comp(?:act|ress)", re.IGNORECASE)
+_INDENTED = lazy_pattern(r"(?m)^    (?=\{$)")
 """Where a message begins in Gemini's file, which is written with two blanks a level."""
 
 

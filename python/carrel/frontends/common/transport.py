@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
+from carrel.model.patterns import lazy_pattern
+
 log = logging.getLogger(__name__)
 
 MAX_FRAME = 256 * 1024 * 1024
 
 
-_LENGTH = re.compile(rb"(?<!-)content-length[ \t]*:[ \t]*(\d{1,15})[\x00-\x20]*\n\Z", re.IGNORECASE)
-_FIELD = re.compile(rb"(?!content-length)[\w-]+[ \t]*:", re.IGNORECASE)
+_LENGTH = lazy_pattern(rb"(?<!-)content-length[ \t]*:[ \t]*(\d{1,15})[\x00-\x20]*\n\Z", re.IGNORECASE)
+_FIELD = lazy_pattern(rb"(?!content-length)[\w-]+[ \t]*:", re.IGNORECASE)
 _BLANK = bytes(range(0x21))
 _LONGEST_LINE = 8192
 

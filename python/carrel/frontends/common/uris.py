@@ -14,8 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from carrel.model.patterns import lazy_pattern
+
 WINDOWS = os.name == "nt"
-_DRIVE = re.compile(r"^/?([A-Za-z]):(?=/|$)")
+_DRIVE = lazy_pattern(r"^/?([A-Za-z]):(?=/|$)")
 
 
 def uri_to_path(uri: str, *, windows: bool = WINDOWS) -> str | None:

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from carrel.model.patterns import lazy_pattern
+
 _CHUNK = 1 << 16
 _EDGE = 1024
 _PIPE_BYTES = 1 << 20
@@ -21,8 +23,8 @@ LONGEST_INSPECTED = 64 << 20
 
 
 # Some clients write "/" as "\/".
-_METHOD = re.compile(rb'"method"\s*:\s*"([$\w]+(?:\\?/\w+)*)"')
-_LENGTH = re.compile(rb"^([ \t]*content-length[ \t]*:[ \t]*)\d+", re.IGNORECASE | re.MULTILINE)
+_METHOD = lazy_pattern(rb'"method"\s*:\s*"([$\w]+(?:\\?/\w+)*)"')
+_LENGTH = lazy_pattern(rb"^([ \t]*content-length[ \t]*:[ \t]*)\d+", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import re
 import traceback
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
@@ -25,6 +24,7 @@ from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, Langua
 from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
 from carrel.frontends.lsp.convert.errors import error_data, on_wire
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
+from carrel.model.patterns import lazy_pattern
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ def to_rpc_error(error: BaseException) -> JsonRpcException:
     return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
 
 
-_HALF = re.compile(
+_HALF = lazy_pattern(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-_ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
+_ID = lazy_pattern(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
 
 
 def _decoded(body: bytes) -> Any:

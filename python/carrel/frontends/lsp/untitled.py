@@ -12,8 +12,10 @@ from itertools import count
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from carrel.model.patterns import lazy_pattern
+
 _FOLDER = "untitled:"
-_UNUSABLE = re.compile(r'[\x00-\x1f\x7f<>:"|?*]+')
+_UNUSABLE = lazy_pattern(r'[\x00-\x1f\x7f<>:"|?*]+')
 _LONGEST = 100
 _EXTENSIONS = {
     "csharp": "cs",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 from carrel.policy.broad_folders import BroadFolder
 from carrel.service.folder_group import FolderGroup, named
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 
-_PARENT = re.compile(r"(^|[/\\])\.\.([/\\]|$)")
+_PARENT = lazy_pattern(r"(^|[/\\])\.\.([/\\]|$)")
 
 
 class Folders:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 
 PREFIX = "carrel://code/"
 FILE_TEMPLATE = PREFIX + "{folder}/{+path}"
 LINES_TEMPLATE = FILE_TEMPLATE + "?lines={start}-{end}"
-_LINES = re.compile(r"lines=([0-9]{1,9})-([0-9]{1,9})")
+_LINES = lazy_pattern(r"lines=([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,18 @@ the conversation is about what the agent has before it.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from carrel.model.patterns import lazy_pattern
 from carrel.search.certainty import above, is_enough
 from carrel.search.retriever import Retrieval
 
-_COMMAND = re.compile(r"\s*(?:(/[^\W\d][\w:-]*)(?=\s|\Z)|#[^\W\d][\w:-]*(?=\s|\Z)|!)")
+_COMMAND = lazy_pattern(r"\s*(?:(/[^\W\d][\w:-]*)(?=\s|\Z)|#[^\W\d][\w:-]*(?=\s|\Z)|!)")
 """`/compact`, `/model opus`, `!ls`, `#remember`; but neither `/usr/lib`, nor `#123`, nor the name of a folder such as `/tmp`."""
-_QUESTION = re.compile(
+_QUESTION = lazy_pattern(
     r"(?i)\W*(?:(?:and|but|or|so|then)\b\W*)?(?:who|whose|what|which|where|when|why|how)\b|(?s:.*)[?？]\s*\Z"  # noqa: RUF001
 )
-_TO_AGENT = re.compile(r"(?i)\byou(?:rs?)?\b")
+_TO_AGENT = lazy_pattern(r"(?i)\byou(?:rs?)?\b")
 
 BEST = 3
 """Places that are looked at."""

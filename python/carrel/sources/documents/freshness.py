@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from carrel.model.lines import lines_of
+from carrel.model.patterns import lazy_pattern
 
 HEAD_LINES = 40
 """Lines of a document in which it says what it is."""
@@ -18,22 +19,22 @@ SECONDS_A_DAY = 86_400.0
 LEAST_OF_A_SCORE = 0.8
 """What is left of the relevance of a document that is outdated."""
 
-_FIELD = re.compile(r"^[>*_\s-]{0,6}([A-Za-z][A-Za-z _-]{0,25}?)[*_]{0,2}\s*[:=|]\s*[*_]{0,2}\s*(.{1,120}?)\s*[*_|]{0,3}$")
+_FIELD = lazy_pattern(r"^[>*_\s-]{0,6}([A-Za-z][A-Za-z _-]{0,25}?)[*_]{0,2}\s*[:=|]\s*[*_]{0,2}\s*(.{1,120}?)\s*[*_|]{0,3}$")
 _DATES = frozenset(
     ("updated_at", "updated", "last updated", "last_updated", "last modified", "lastmod", "last reviewed", "reviewed", "modified")
 )
 _CREATED = frozenset(("date", "created", "published"))
 _VERSIONS = frozenset(("version", "revision", "rev"))
-_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-./](0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])(?!\d)")
-_VERSION = re.compile(r"[vV]?(\d{1,6}(?:\.\d{1,6}){0,3}[\w.+-]{0,12})")
-_IN_NAME = re.compile(
+_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-./](0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])(?!\d)")
+_VERSION = lazy_pattern(r"[vV]?(\d{1,6}(?:\.\d{1,6}){0,3}[\w.+-]{0,12})")
+_IN_NAME = lazy_pattern(
     r"[\s_.(-]*(?:(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])|(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?\d+(?:[._]\d+)*"
     r"|\(\d{1,3}\)|(?<=[\s_-])(?:old|obsolete|deprecated|final|copy|draft)(?![a-z]))[\s_.)-]*",
     re.IGNORECASE,
 )
-_NAME_VERSION = re.compile(r"(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?(\d+(?:[._]\d+)*)", re.IGNORECASE)
-_NAME_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-_OLD = re.compile(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|previous|superseded)(?=$|[\s_./-])", re.IGNORECASE)
+_NAME_VERSION = lazy_pattern(r"(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?(\d+(?:[._]\d+)*)", re.IGNORECASE)
+_NAME_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_OLD = lazy_pattern(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|previous|superseded)(?=$|[\s_./-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from carrel.git.git_ownership import known_foreign
 from carrel.git.git_process import NoAnswer
 from carrel.git.git_streams import Enough
 from carrel.model.native import CancelToken
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
 from carrel.system.atomic_file import replace_file
@@ -34,7 +35,7 @@ _MOST_PATHS = 40
 _MOST_TEXT = 32_000_000
 """Characters of all commits of one run, which are kept in memory."""
 _FORMAT = 1
-_MARKUP = re.compile(r"^(?=\s*(?:#|```|~~~|[=-]+\s*$|<))", re.MULTILINE)
+_MARKUP = lazy_pattern(r"^(?=\s*(?:#|```|~~~|[=-]+\s*$|<))", re.MULTILINE)
 """Of a message, what would end its section or begin another."""
 _PARTIAL = "only the newest commits were read: git was slow, or failed before the end of the history"
 _NO_GIT_NOW = "git was too slow, or failed; what was read before is kept"

@@ -23,6 +23,7 @@ from carrel.model.document_kinds import suffix_to_convert
 from carrel.model.errors import StoreError
 from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
 from carrel.sources.documents.converter_process import Convert
@@ -43,7 +44,7 @@ _STATE = "state.json"
 _TEXTS = "texts"
 _ENTERED = (None, "gone")
 """Verdict of the access rules on a folder that may be entered."""
-_OF_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
+_OF_DEVICES = lazy_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
 """Names that open a device on Windows, whatever stands behind a dot."""
 
 Refusal = Callable[[str], str | None]

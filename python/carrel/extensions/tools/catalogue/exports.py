@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from carrel.model.catalogue_tool import CatalogueTool
+from carrel.model.patterns import lazy_pattern
 
 ExportForm = Literal["openai", "anthropic", "mcp"]
 _LONGEST_NAME = 64
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_NAMES = lazy_pattern(r"[^a-zA-Z0-9_-]")
 
 
 def export(tools: Sequence[CatalogueTool], form: ExportForm) -> list[dict[str, Any]]:

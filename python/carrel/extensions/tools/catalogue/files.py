@@ -5,7 +5,6 @@ What can't be used is left out and said; one bad tool costs no other. Everything
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.schema_check import schema_flaw
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 
 MOST_TOOLS = 5_000
@@ -25,7 +25,7 @@ _LONGEST_SCHEMA = 100_000
 _MOST_TAGS = 20
 _MOST_EXAMPLES = 10
 _LONGEST_EXAMPLE = 500
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
+_NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
 
 
 def from_file(raw: object, source: str) -> tuple[list[CatalogueTool], list[str]]:

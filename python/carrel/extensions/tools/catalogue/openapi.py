@@ -10,6 +10,7 @@ from typing import Any
 
 from carrel.extensions.tools.catalogue.files import MOST_TOOLS, from_file
 from carrel.model.catalogue_tool import CatalogueTool, HttpCall, HttpKey, HttpParameter, same_parameter
+from carrel.model.patterns import lazy_pattern
 
 _READING = ("get", "head")
 _METHODS = (*_READING, "post", "put", "patch", "delete")
@@ -21,9 +22,9 @@ _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
 _LONGEST_REFERENCE = 2_000
 _DEEPEST = 20
-_PATH = re.compile(r"(?:/(?!\.{1,2}(?:[/;]|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
+_PATH = lazy_pattern(r"(?:/(?!\.{1,2}(?:[/;]|$))[\w.~!$&'()*+,;=:@{}-]+)*/?", re.ASCII)
 """A path that stays below the service's address: no encoded characters, no `..`, nothing that begins a query or another host."""
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _NOT_PARAMETERS = frozenset(
     """
     accept accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 expect forwarded

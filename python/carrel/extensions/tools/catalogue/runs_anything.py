@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from carrel.model.catalogue_tool import CatalogueTool
+from carrel.model.patterns import lazy_pattern
 
 _FORMS = {
     "run": "run running runs runner",
@@ -69,16 +70,16 @@ _CARRIERS = frozenset("input payload task arg args arguments text content body c
 
 _RUNNABLE = r"\b(?:commands?|cmd|shell|bash|terminal|scripts?|code|snippets?|cells?|javascript|js|typescript|python|programs?)\b"
 _VERB = r"(?:run\b|execut|evaluat|interpret|spawn|invoke)"
-_TO_RUN = re.compile(rf"\b(?:to|be|is|are|and|gets?)\s+{_VERB}", re.IGNORECASE)
-_RUN = re.compile(r"(?<!was )(?<!were )\b(?:execut|evaluat|spawn|run\b|runs\b|running\b|invoke)", re.IGNORECASE)
-_IS_RUN = re.compile(rf"{_RUNNABLE}[^.]{{0,40}}?\b(?:to|be|is|are|and|gets?)\s+{_VERB}", re.IGNORECASE)
-_RUNS_THINGS = re.compile(
+_TO_RUN = lazy_pattern(rf"\b(?:to|be|is|are|and|gets?)\s+{_VERB}", re.IGNORECASE)
+_RUN = lazy_pattern(r"(?<!was )(?<!were )\b(?:execut|evaluat|spawn|run\b|runs\b|running\b|invoke)", re.IGNORECASE)
+_IS_RUN = lazy_pattern(rf"{_RUNNABLE}[^.]{{0,40}}?\b(?:to|be|is|are|and|gets?)\s+{_VERB}", re.IGNORECASE)
+_RUNS_THINGS = lazy_pattern(
     r"\b(?:execut|evaluat|interpret|spawn|run\b|runs\b|invoke)\w*\s+"
     r"(?:(?!(?:with|by|for|of|using|from|over|on|in|to|against|through)\b)[^\s.]+\s+){0,4}?"
     rf"{_RUNNABLE}(?!\s+(?:review|search|system|check|analys|quality|coverage|scan|complet))",
     re.IGNORECASE,
 )
-_REFERS = re.compile(r"\b(?:name|id)\b", re.IGNORECASE)
+_REFERS = lazy_pattern(r"\b(?:name|id)\b", re.IGNORECASE)
 """Of what is there already."""
 
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
+from carrel.model.patterns import lazy_pattern
 
 MOST_STEPS = 20
 LONGEST_PIPELINE = 100_000
 LONGEST_INPUT = 1_000_000
 _DEEPEST = 30
-_REFERENCE = re.compile(r"\{\{\s*(?:step_([0-9]{1,4})\.output|(input_data))\s*\}\}")
-_MEANT = re.compile(
+_REFERENCE = lazy_pattern(r"\{\{\s*(?:step_([0-9]{1,4})\.output|(input_data))\s*\}\}")
+_MEANT = lazy_pattern(
     r"(?<!\$)\{\{\s*(?:(?:steps?|input|output)\b[^{}]{0,80}|(?:steps?|input)_[^{}]{0,80}|[^{}\s]{1,80}\.output)\s*\}\}",
     re.IGNORECASE,
 )

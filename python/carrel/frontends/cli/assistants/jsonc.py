@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from carrel.model.errors import CarrelError
+from carrel.model.patterns import lazy_pattern
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
+_BLANK = lazy_pattern(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = lazy_pattern(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_PLAIN = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 _BLANKS = " \t\r\n"
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
+_COMMENT = lazy_pattern(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _DEEPEST = 100
 
 

@@ -19,10 +19,11 @@ from rich.table import Table
 from rich.text import Text
 
 from carrel.frontends.cli.terminal.terminal_text import LINE_END, one_line
+from carrel.model.patterns import lazy_pattern
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
 _SHOWN_LINES = 9
-_BLOCK = re.compile(r'<code_context file="(?P<file>[^"]*)"')
+_BLOCK = lazy_pattern(r'<code_context file="(?P<file>[^"]*)"')
 
 
 class View:
