@@ -20,7 +20,28 @@ def main() -> int:
         return 130
     from carrel.frontends.cli import main as run  # noqa: PLC0415 - after that
 
-    return run()
+    try:
+        code = run()
+    except SystemExit as done:  # of --help and --version
+        code = done.code if isinstance(done.code, int) else 0
+    return _leave(code)
+
+
+def _leave(code: int) -> int:
+    """End the process at once: taking its modules apart takes as long as a question. Return where a thread must be waited for."""
+    import threading  # noqa: PLC0415 - as above
+
+    from carrel.frontends.common.interrupts import leave  # noqa: PLC0415
+
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        return code
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    except OSError:
+        return code  # Python itself says what it can't write
+    leave(code)
+    return code
 
 
 if __name__ == "__main__":
