@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from carrel.model.patterns import lazy_pattern
+from carrel.model.values import dataclass
 
 _LATIN = ("de", "fr", "es")
 _COLUMNS = (*_LATIN, "zh", "ru")
@@ -181,7 +181,7 @@ def _plain(word: str) -> str:
 def _glossary(language: str) -> Glossary:
     column = _COLUMNS.index(language) + 1
     stems, phrases, stop_words = dict[str, str](), dict[str, str](), list[str]()
-    for row in resources.files(__package__).joinpath("glossary.txt").read_text("utf-8").split("\n"):
+    for row in Path(__file__).with_name("glossary.txt").read_text("utf-8").split("\n"):
         english, *_ = cells = row.split(" | ")
         if row.startswith(f"{language}: "):
             stop_words = row.split()[1:]

@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate, split_names
@@ -22,7 +22,7 @@ from carrel.model.types import Query
 from carrel.search.order import Order
 
 _LINE = lazy_pattern(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
-_ROWS = _LINE.findall(resources.files(__package__).joinpath("variants.txt").read_text("utf-8"))
+_ROWS = _LINE.findall(Path(__file__).with_name("variants.txt").read_text("utf-8"))
 _KINDS = {name: kind for kind, name, _, _ in _ROWS}
 _FITTING = {name: (name, *wider.split()) for _, name, wider, _ in _ROWS}
 """By the name of what is wanted, the names of variants that serve, best first."""

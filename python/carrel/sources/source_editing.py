@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +14,9 @@ from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
 from carrel.model.published import SCHEME, PublishedAddress
 from carrel.model.remote import Confirmation
+from carrel.model.values import dataclass
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
-from carrel.settings.settings_writer import set_source
 from carrel.settings.source_settings import SourceSettings, folder_of, read_sources, to_options
 from carrel.sources import knowledge
 
@@ -90,6 +88,8 @@ def write(change: SourceChange) -> Path:
 
     What is kept of a place that isn't searched any more is deleted.
     """
+    from carrel.settings.settings_writer import set_source  # noqa: PLC0415 - it loads an editor of TOML
+
     path = set_source(change.id, change.fields, found=change.found)
     if change.leaves:
         knowledge.forget(resolve(read_user())[0], change.id, change.leaves)
@@ -127,6 +127,8 @@ def command_of(wanted: WantedSource) -> str:
     options = {"--description": wanted.description, "--outdated-after": wanted.outdated_after_days, "--key": wanted.key}
     given = [word for option, value in options.items() if value for word in (option, str(value))]
     words = ["carrel", "sources", "add", wanted.id, *filter(None, [wanted.place]), *(["--git"] if wanted.git else []), *given]
+    import shlex  # noqa: PLC0415 - few commands say one
+
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 

@@ -9,9 +9,12 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from carrel.model.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +26,8 @@ _NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,40}")
 @lru_cache
 def plugins() -> Mapping[str, EntryPoint]:
     """Return the entry points by name: of those that exactly one package offers. Reads the metadata of all installed packages."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - few settings name a store
+
     try:
         entries = entry_points(group=GROUP)
     except Exception as error:  # a package's file that is no list of entry points

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from argparse import Namespace
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
@@ -15,6 +15,7 @@ from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.questions.in_process import settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.lsp.messages.index_messages import IndexResult
 from carrel.index.indexer import IndexReport, follow_index_blocking
@@ -30,7 +31,6 @@ from carrel.upkeep.model_switch import fill_blocking, why_not_used
 
 if TYPE_CHECKING:
     from carrel.composition.stores import VectorReplica
-    from carrel.frontends.cli.terminal.output import Output
     from carrel.model.native import CancelToken, Store
 
 _BACKGROUND_WAIT_S = 30.0
@@ -45,7 +45,7 @@ def run(arguments: Namespace, output: Output) -> int:
         with contextlib.suppress(OSError):
             os.nice(19)
     with contextlib.suppress(CarrelError):
-        _index(arguments, replace(output, silent=True))
+        _index(arguments, Output(json=output.json, silent=True))
     return 0
 
 

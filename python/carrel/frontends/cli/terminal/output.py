@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from carrel.frontends.cli.terminal.terminal_text import harmless, one_line
@@ -44,12 +43,11 @@ def results_alone() -> Iterator[None]:
         _results = before
 
 
-@dataclass(frozen=True, slots=True)
 class Output:
     """Prints results and failures in the form that was asked for."""
 
-    json: bool = False
-    silent: bool = False
+    def __init__(self, *, json: bool = False, silent: bool = False) -> None:
+        self.json, self.silent = json, silent
 
     def value(self, value: object) -> None:
         """Print the one JSON value; `value` is a wire struct or plain data."""
