@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 import pytest
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
@@ -33,6 +33,12 @@ def request(number: int | str, method: str, **params: Any) -> dict[str, Any]:
 
 def hello(version: str, number: int | str = 1) -> dict[str, Any]:
     return request(number, "initialize", protocolVersion=version, capabilities={}, clientInfo=CLIENT)
+
+
+def alone(number: int | str, method: str, version: Any = "2026-07-28", client: Any = CLIENT, **params: Any) -> dict[str, Any]:
+    """Make a request of the versions without `initialize`."""
+    stated = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": {}}
+    return request(number, method, _meta={f"io.modelcontextprotocol/{key}": value for key, value in stated.items()}, **params)
 
 
 class Pipes:
@@ -104,6 +110,7 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, 
 
 def test_it_knows_the_versions_that_the_sdk_knows() -> None:
     assert server_info.HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert server_info.STATELESS_VERSIONS == MODERN_PROTOCOL_VERSIONS
 
 
 @pytest.mark.parametrize("version", server_info.HANDSHAKE_VERSIONS)
@@ -118,6 +125,16 @@ async def test_its_answers_are_those_of_the_sdk(project: Path, client: Pipes, ve
     client.send(*asked)
     given = await asyncio.to_thread(lambda: [client.answer() for _ in range(4)])
     assert {answer["id"]: answer for answer in given} == {answer["id"]: answer for answer in await from_the_sdk(project, *asked)}
+
+
+@pytest.mark.parametrize("version", server_info.STATELESS_VERSIONS)
+async def test_its_answers_to_requests_that_stand_alone_are_those_of_the_sdk(project: Path, client: Pipes, version: str) -> None:
+    asked = [alone(at, method, version) for at, method in enumerate(("server/discover", "tools/list", "prompts/list"))]
+    client.send(*asked)
+    early = await asyncio.to_thread(lambda: [client.answer() for _ in asked])
+    assert {answer["id"]: answer for answer in early} == {answer["id"]: answer for answer in await from_the_sdk(project, *asked)}
+    client.send(alone(4, "resources/list", version))
+    assert json.loads(await anext(client.responder.lines()))["id"] == 4, "the SDK sees what wasn't answered, and nothing else"
 
 
 async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes) -> None:
@@ -152,6 +169,11 @@ async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes
         {**hello("2025-06-18"), "id": True},
         request(1, "tools/list"),
         request(1, "server/discover"),
+        alone(1, "server/discover", version="2099-01-01"),
+        alone(1, "server/discover", version=["2026-07-28"]),
+        alone(1, "server/discover", client=None),
+        alone(1, "tools/list", cursor="x"),
+        alone(1, "ping"),
         {**request(1, "ping"), "method": ["ping"]},
     ],
 )

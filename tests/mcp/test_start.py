@@ -46,14 +46,19 @@ def test_what_every_request_holds_is_short() -> None:
     assert [tool["name"] for tool in whole if "_meta" in tool] == ["search_code", "get_context"]
 
 
+def held_at_the_sdk(folder: Path) -> dict[str, str]:
+    """Give the environment of a server that never gets beyond the import of the SDK."""
+    (folder / "mcp").mkdir()
+    held = "import sys, time\nprint(*sys.modules, file=sys.stderr, flush=True)\ntime.sleep(60)\n"
+    (folder / "mcp/__init__.py").write_text(held)
+    return {"PYTHONPATH": os.pathsep.join([str(folder), PACKAGE["PYTHONPATH"]])}
+
+
 def test_the_first_answers_come_before_anything_else_is_loaded(tmp_path: Path) -> None:
     """Look at what is loaded, not at the time: the process is held where it imports the SDK, and answers all the same."""
-    (tmp_path / "mcp").mkdir()
-    held = "import sys, time\nprint(*sys.modules, file=sys.stderr, flush=True)\ntime.sleep(60)\n"
-    (tmp_path / "mcp/__init__.py").write_text(held)
+    env = held_at_the_sdk(tmp_path)
     asked = [hello("2025-06-18"), *(request(at, f"{name}/list") for at, name in enumerate(("tools", "prompts", "resources"), 2))]
     command = [sys.executable, "-m", "carrel", "mcp", "--root", str(tmp_path)]
-    env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), PACKAGE["PYTHONPATH"]])}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, text=True) as server:
         assert server.stdin
@@ -70,6 +75,18 @@ def test_the_first_answers_come_before_anything_else_is_loaded(tmp_path: Path) -
     assert answers[4]["result"] == {"resources": []}
     assert not set(loaded) & LATE
     assert sum(name.startswith("carrel.") for name in loaded) <= MOST_MODULES
+
+
+async def test_a_client_that_asks_for_versions_first_connects_before_the_sdk_is_loaded(tmp_path: Path) -> None:
+    process = StdioServerParameters(
+        command=sys.executable, args=["-m", "carrel", "mcp", "--root", str(tmp_path)], env=held_at_the_sdk(tmp_path)
+    )
+    async with Client(stdio_client(process), read_timeout_seconds=60) as client:
+        assert client.protocol_version in server_info.STATELESS_VERSIONS
+        assert client.server_info
+        assert client.server_info.name == server_info.NAME
+        assert client.instructions == server_info.INSTRUCTIONS
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["search_code", "get_context"]
 
 
 def test_the_server_loads_nothing_of_the_editors() -> None:

@@ -4,6 +4,9 @@ That takes more than a second of processor time, and a client waits with its cha
 What clients ask first has the same answer each time, so a thread gives it at once. All else waits for the SDK, which gets
 `initialize` as well; its own answer to that is kept back. Which resources there are isn't known yet: the list is empty, and the
 client is told that it changed once the SDK is there.
+
+In versions without `initialize` each request stands alone, so the SDK sees none that was answered here. It lists resources, since
+no client of them is told of changes.
 """
 
 from __future__ import annotations
@@ -37,6 +40,11 @@ class EarlyResponder:
             "tools/list": {"result": {"tools": tools}},
             "prompts/list": {"error": {"code": -32601, "message": "Method not found", "data": "prompts/list"}},
             _RESOURCES: {"result": {"resources": []}},
+        }
+        self._stateless: dict[str, dict[str, Any]] = {
+            "server/discover": {"result": server_info.discovered()},
+            "tools/list": {"result": server_info.stateless({"tools": tools})},
+            "prompts/list": self._known["prompts/list"],
         }
         self._resources_listed = False
         self._greeted: int | str | None = None  # the id under which the client was greeted
@@ -121,9 +129,10 @@ class EarlyResponder:
             return False
         params = message.get("params", {})
         whole = isinstance(params, dict) and params.get("cursor") is None
-        if self._greeted is None or not whole or not isinstance(method, str) or method not in self._known:
+        known = self._known if self._greeted is not None else self._stateless if _names_its_version(params) else {}
+        if not whole or not isinstance(method, str) or method not in known:
             return False
-        self._answer(message["id"], self._known[method])
+        self._answer(message["id"], known[method])
         self._resources_listed = self._resources_listed or method == _RESOURCES
         return True
 
@@ -142,6 +151,21 @@ def _version(params: Any) -> str | None:
     """Return the version that a well-formed `initialize` offers, if the handshake is all there is to it."""
     if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
         return None
-    client, version = params.get("clientInfo"), params.get("protocolVersion")
-    known = isinstance(client, dict) and isinstance(client.get("name"), str) and isinstance(client.get("version"), str)
-    return version if known and isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS else None
+    version = params.get("protocolVersion")
+    known = isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS
+    return version if known and _is_implementation(params.get("clientInfo")) else None
+
+
+def _names_its_version(params: Any) -> bool:
+    """Tell whether a request stands alone, as in versions without `initialize`, and is well formed."""
+    stated = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(stated, dict):
+        return False
+    version, client, capabilities = (
+        stated.get(f"io.modelcontextprotocol/{name}") for name in ("protocolVersion", "clientInfo", "clientCapabilities")
+    )
+    return version in server_info.STATELESS_VERSIONS and _is_implementation(client) and isinstance(capabilities, dict)
+
+
+def _is_implementation(client: Any) -> bool:
+    return isinstance(client, dict) and isinstance(client.get("name"), str) and isinstance(client.get("version"), str)

@@ -22,6 +22,8 @@ INSTRUCTIONS = (
 )
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The protocol's versions that begin with `initialize`, oldest first."""
+STATELESS_VERSIONS = ("2026-07-28",)
+"""Those without a beginning: each request names its version, and `server/discover` asks which there are."""
 
 DEFAULT_TOOLS = ("search_code", "get_context")
 """What is listed unless more is asked for: a model reads every listed tool with each request."""
@@ -39,8 +41,24 @@ def initialized(version: str) -> dict[str, Any]:
         "capabilities": {"resources": {"listChanged": True, "subscribe": False}, "tools": {"listChanged": False}},
         "instructions": INSTRUCTIONS,
         "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-        "serverInfo": {"name": NAME, "title": TITLE, "version": carrel_version()},
+        "serverInfo": _implementation(),
     }
+
+
+def discovered() -> dict[str, Any]:
+    """Return the result of `server/discover`."""
+    capabilities = {"resources": {"listChanged": False, "subscribe": False}, "tools": {"listChanged": False}}
+    return stateless({"capabilities": capabilities, "instructions": INSTRUCTIONS, "supportedVersions": list(STATELESS_VERSIONS)})
+
+
+def stateless(result: dict[str, Any]) -> dict[str, Any]:
+    """Add to the result of a list what versions without a beginning require: how long it may be kept, and who answers."""
+    kept = {"cacheScope": "private", "resultType": "complete", "ttlMs": 0}
+    return {**kept, **result, "_meta": {"io.modelcontextprotocol/serverInfo": _implementation()}}
+
+
+def _implementation() -> dict[str, Any]:
+    return {"name": NAME, "title": TITLE, "version": carrel_version()}
 
 
 def tool_names() -> tuple[str, ...]:
