@@ -595,6 +595,8 @@ class Store:
         """Everything again, whatever the hashes say."""
     def changed(self, plan: Plan, cancel: CancelToken) -> list[str]:
         """Files of the plan that truly differ from the index; those that may only look so are read."""
+    def bring_forward(self, plan: Plan, words: Sequence[str], cancel: CancelToken) -> int:
+        """Put the files of the plan first that hold most of these words in path or text, rare words before others; how many hold any."""
     def cut(self, plan: Plan, cancel: CancelToken, max_bytes: int = 8_000_000) -> Batch | None:
         """The next files of the plan, read, hashed and cut in parallel; None when the plan is done (removals come with the last batch)."""
     def commit(self, batch: Batch, cancel: CancelToken) -> Commit:

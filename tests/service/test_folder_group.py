@@ -93,7 +93,7 @@ async def test_a_folder_whose_first_index_fails_does_not_count_as_searched(tmp_p
     folder = FolderSettings(Settings(storage="workspace"))
     workspace = Workspace(tmp_path, tmp_path.as_uri(), folder=folder, composition=Composition(), jobs=Jobs(), runner=Failing())
     with pytest.raises(NotReady, match="The disk is full"):
-        await ready(workspace, explicit=True, wait_ms=20_000)
+        await ready(workspace, explicit=True, wait_ms=20_000, about="")
     assert FolderGroup({"one": workspace}, workspace, longest_match).state() == "error"
     await workspace.close()
 

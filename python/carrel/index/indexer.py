@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
+from carrel.index.asked import Asked, AskedQueue
 from carrel.model.errors import NotWriter, ProviderError, StoreError, TextRefused
 from carrel.model.local_index import CoreEmbedder, IndexStore, Progress, is_of_core
 from carrel.model.native import Batch, CancelToken, Plan
@@ -74,18 +75,20 @@ async def run_index(
     count_on: bool = False,
     native: RunNative,
     tokenizer: Tokenizer | None = None,
+    asked: AskedQueue | None = None,
 ) -> IndexReport:
     """Bring the index up to date with the whole workspace, or with the paths in `scope`.
 
     `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
     between two steps, so that it holds no thread. `progress` is called on the thread; with `count_on` it counts what is in the
-    index already, as a run does that goes on where another stopped. `tokenizer` counts where it has limits.
+    index already, as a run does that goes on where another stopped. `tokenizer` counts where it has limits. Files that questions
+    in `asked` are about are read before others.
 
     Raises `Cancelled` and `StoreError`; batches that were committed before stay. Chunks that a model which is awaited can't embed
     are found by words, their files counted as failed: the next run embeds these chunks alone. A text that it refuses is asked for
     again only by the scope "force", and where the model forgets what it refused.
     """
-    run = _Run(store, cancel, progress, count_on=count_on)
+    run = _Run(store, cancel, progress, count_on=count_on, asked=asked)
     if is_of_core(embedder):
         return await native(partial(run.by_core, embedder, scope))
     spec = embedder.spec
@@ -156,7 +159,9 @@ def native_steps(embedder: Embedder, cancel: CancelToken) -> RunNative:
 class _Run:
     """The native steps of one run, and what they counted. Called from one thread at a time."""
 
-    def __init__(self, store: IndexStore, cancel: CancelToken, progress: Progress, *, count_on: bool) -> None:
+    def __init__(
+        self, store: IndexStore, cancel: CancelToken, progress: Progress, *, count_on: bool, asked: AskedQueue | None
+    ) -> None:
         self._store = store
         self._cancel = cancel
         self._progress = progress
@@ -169,6 +174,8 @@ class _Run:
         self._total = self._done = self._before = self._left = 0
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
+        self._asked = asked if asked is not None else AskedQueue()
+        self._waiting: list[Asked] = []  # for the batch that was cut last
 
     def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
         """Do everything with a model of the core."""
@@ -196,6 +203,12 @@ class _Run:
         """Read and cut the next files; None when all are done."""
         if self._plan is None:
             return None
+        while self._asked:
+            question = self._asked.popleft()
+            self._waiting.append(question)
+            self._store.bring_forward(self._plan, question.words, self._cancel)
+        if self._waiting:
+            self._batch_bytes = _BATCH_BYTES
         max_bytes = min(self._batch_bytes, most_bytes)
         self._batch_bytes *= 2
         return self._store.cut(self._plan, self._cancel, max_bytes)
@@ -210,6 +223,8 @@ class _Run:
         self._refused += refused
         self._done += len(paths)
         self._tell(min(self._done, self._total), paths[-1] if paths else "")
+        while self._waiting:
+            self._waiting.pop().answerable()
 
     def note_lacking(self, answered: Sequence[Answered]) -> None:
         """Count the texts that got no vector, for the log."""

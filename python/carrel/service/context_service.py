@@ -147,7 +147,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     await workspace.settle()
     if request.trigger == "chat" and not workspace.settings.rag_enabled:
         return empty(request)
-    index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms)
+    index = await workspace.ready(explicit=request.trigger == "explicit", wait_ms=request.wait_ms, about=request.query)
     packing = Packing(index, lambda: workspace.tokenizer(request.model), request)
     packing.others = await from_sources(
         workspace,

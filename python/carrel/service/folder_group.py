@@ -139,9 +139,9 @@ class FolderGroup:
         return given, missing
 
 
-async def ready(workspace: Workspace, *, explicit: bool, wait_ms: int) -> OpenIndex:
+async def ready(workspace: Workspace, *, explicit: bool, wait_ms: int, about: str) -> OpenIndex:
     """Return the index of a folder of a group. Raises `CarrelError` where it holds nothing because making it failed."""
-    index = await workspace.ready(explicit=explicit, wait_ms=wait_ms)
+    index = await workspace.ready(explicit=explicit, wait_ms=wait_ms, about=about)
     if workspace.error and not index.begun:
         raise NotReady(workspace.error)
     return index

@@ -50,7 +50,7 @@ async def _answer(
     explicit = request.trigger == "explicit"
 
     async def opened(_: str, workspace: Workspace) -> OpenIndex:
-        return await ready(workspace, explicit=explicit, wait_ms=request.wait_ms)
+        return await ready(workspace, explicit=explicit, wait_ms=request.wait_ms, about=request.query)
 
     off = [] if explicit else await _switched_off(group)
     if len(off) == len(group.folders):

@@ -42,7 +42,7 @@ async def search(
     from carrel.search.folders import filters_in, named_hit
     from carrel.search.merge import merge_by_score
 
-    _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms))
+    _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms, about=query.text))
     answering = group.only({*group.folders} - {one.name for one in silent})
     others = await from_sources(answering.first, query, named=sources, wait_ms=wait_ms, plan=plan)
 

@@ -117,7 +117,7 @@ async def search_index(
     from carrel.search.retriever import read
     from carrel.sources.documents.passages import looked_at
 
-    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms, about=query.text)
     documents = only_documents(query.filters)
     query = replace(query, documents=documents)
 
@@ -217,7 +217,7 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
     from carrel.question.prepare import prepare
     from carrel.search.files import best_files, pool_query
 
-    index = await workspace.ready(explicit=True, wait_ms=wait_ms)
+    index = await workspace.ready(explicit=True, wait_ms=wait_ms, about=query.text)
     prepared = await prepare(pool_query(query, pool_size), index.embedder)
     view = index.store.snapshot()
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from carrel.index.asked import Asked
 from carrel.index.status import Status, read_details
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.model.errors import CarrelError, NotReady, StoreError
@@ -44,6 +45,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOMENT_SECONDS = 0.25
+_WHOLE_SECONDS = 1.0
+"""For so long a question waits for a whole first index, which most folders have by then; then what it is about is enough."""
+_MOST_READ = 2_000
+"""Characters of a question by whose words files are read first."""
 _CLEAR_SECONDS = 20.0
 _PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
@@ -251,11 +256,11 @@ class Workspace:
         self._recheck(self)
         await self._settings_taken()
 
-    async def ready(self, *, explicit: bool, wait_ms: int) -> OpenIndex:
+    async def ready(self, *, explicit: bool, wait_ms: int, about: str = "") -> OpenIndex:
         """Return the index with every buffer in it; raises `CarrelError`, also where the folder isn't there.
 
         Only an explicit question waits: for a first index, which it starts, and for a moment for what was just saved, or
-        changed where nobody tells us of changes.
+        changed where nobody tells us of changes. Of a large folder it waits for the files that it is `about`.
         """
         await self.settle()
         self.require("search")
@@ -265,7 +270,7 @@ class Workspace:
         if index.store.lost:
             index = await self._replace(index)
         if explicit and not index.complete:
-            await self._first_index(index, wait_ms / 1000)
+            await self._first_index(index, wait_ms / 1000, about)
         else:
             if explicit:
                 await self.watch.settle()
@@ -336,7 +341,7 @@ class Workspace:
     async def _renew(self) -> None:
         await self._lifecycle.reopen(renew=True)
 
-    async def _first_index(self, index: OpenIndex, seconds: float) -> None:
+    async def _first_index(self, index: OpenIndex, seconds: float, about: str) -> None:
         if index.store.role == "follower":
             end = time.monotonic() + seconds
             while not index.complete and time.monotonic() < end and index.store.role == "follower":
@@ -346,7 +351,32 @@ class Workspace:
         job = self.queue.running or self.queue.request(full=True)
         if not job.work.full:
             job = self.queue.request(full=True)
-        await asyncio.wait({job.done}, timeout=seconds)
+        waiting: set[asyncio.Future[Any]] = {job.done}
+        begun = time.monotonic()
+        if about and seconds:
+            waiting.add(self._answerable(index, about))
+            await asyncio.wait({job.done}, timeout=min(_WHOLE_SECONDS, seconds))
+        left = max(0.0, seconds - (time.monotonic() - begun))
+        await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+
+    def _answerable(self, index: OpenIndex, about: str) -> asyncio.Future[None]:
+        """Have the run read first what a question is about; return what is done then."""
+        from carrel.question.query_words import read  # noqa: PLC0415 - as search is
+
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def note() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def answerable() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has closed
+                loop.call_soon_threadsafe(note)
+
+        parsed = read(about[:_MOST_READ])
+        index.asked.append(Asked(tuple(dict.fromkeys((*parsed.names, *parsed.words))), answerable))
+        return done
 
     # --- indexing
 

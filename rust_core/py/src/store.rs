@@ -204,6 +204,10 @@ impl PyStore {
         detached(py, || self.0.behind(&plan.0, &cancel.0))
     }
 
+    fn bring_forward(&self, py: Python<'_>, plan: &PyPlan, words: Vec<String>, cancel: &PyCancelToken) -> PyResult<usize> {
+        detached(py, || self.0.bring_forward(&plan.0, &words, &cancel.0))
+    }
+
     #[pyo3(signature = (plan, cancel, max_bytes = 8_000_000))]
     fn cut(&self, py: Python<'_>, plan: &PyPlan, cancel: &PyCancelToken, max_bytes: u64) -> PyResult<Option<PyBatch>> {
         detached(py, || self.0.cut(&plan.0, &cancel.0, max_bytes)).map(|batch| batch.map(PyBatch))

@@ -29,10 +29,10 @@ class IndexReadiness:
     def __init__(self) -> None:
         self._latest: dict[Workspace, Progress] = {}
 
-    async def ready(self, workspace: Workspace, report: Report) -> None:
+    async def ready(self, workspace: Workspace, report: Report, about: str = "") -> None:
         """Return when the index can answer as well as it may be waited for. Raises `CarrelError`."""
         async with self._reporting(workspace, report):
-            index = await workspace.ready(explicit=True, wait_ms=FIRST_INDEX_MS)
+            index = await workspace.ready(explicit=True, wait_ms=FIRST_INDEX_MS, about=about)
             if index.store.role == "follower":
                 await workspace.run_interactive(lambda _: index.follow())
             end = time.monotonic() + CATCH_UP_SECONDS

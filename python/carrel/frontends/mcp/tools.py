@@ -100,7 +100,7 @@ class Tools:
     async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
         """Answer `get_context`."""
         searched = self._folders.searched(asked.folder)
-        await self._ready(searched, report)
+        await self._ready(searched, report, asked.query)
         request = ContextRequest(
             query=asked.query,
             limit=asked.top_k,
@@ -188,7 +188,7 @@ class Tools:
     ) -> Answer:
         """Answer with what was found, or with nothing where it is all but sure that nothing answers."""
         searched = self._folders.searched(folder)
-        await self._ready(searched, report)
+        await self._ready(searched, report, query.text)
         attempts: list[Attempt] = []
         if assess:
             first = searched.first if isinstance(searched, FolderGroup) else searched
@@ -202,12 +202,12 @@ class Tools:
         told = (*filter(None, (problem, unsure)), *_searched_for(instead))
         return dataclasses.replace(answer, notes=(*told, *texts.notes(searched, problem)))
 
-    async def _ready(self, searched: Workspace | FolderGroup, report: Report) -> None:
+    async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:
         """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
         if isinstance(searched, FolderGroup):
-            await searched.each(lambda _, workspace: self._readiness.ready(workspace, report))
+            await searched.each(lambda _, workspace: self._readiness.ready(workspace, report, about))
         else:
-            await self._readiness.ready(searched, report)
+            await self._readiness.ready(searched, report, about)
 
     def _name(self, searched: Workspace | FolderGroup) -> str:
         return "" if isinstance(searched, FolderGroup) else self._folders.name_of(searched)

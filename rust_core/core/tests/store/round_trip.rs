@@ -448,3 +448,21 @@ fn compacting_drops_the_dead_and_changes_no_answer() {
     store.close();
     assert_eq!(search(&workspace.open(), "result_name_7"), before);
 }
+
+#[test]
+fn the_files_that_a_question_is_about_come_first() {
+    let workspace = Workspace::new(&[
+        ("a.py", "def common():\n    pass\n"),
+        ("b.py", "def common():\n    return Session_Key\n"),
+        ("c.py", "def common():\n    return 1\n"),
+        ("session.py", "def other():\n    pass\n"),
+    ]);
+    let store = workspace.open();
+    let plan = store.scan(&token()).unwrap();
+    let words = ["session".to_owned(), "common".to_owned(), String::new()];
+    assert_eq!(store.bring_forward(&plan, &words, &token()).unwrap(), 4);
+    let taken: Vec<String> =
+        std::iter::from_fn(|| store.cut(&plan, &token(), 1).unwrap()).flat_map(|batch| batch.paths()).collect();
+    assert_eq!(taken, ["session.py", "b.py", "a.py", "c.py"]);
+    assert_eq!(store.bring_forward(&store.scan(&token()).unwrap(), &[], &token()).unwrap(), 0);
+}

@@ -11,6 +11,7 @@ mod buffers;
 mod commit;
 mod compact;
 mod cutting;
+mod foremost;
 mod load;
 mod plan;
 mod scan;

@@ -1,0 +1,20 @@
+"""Questions that wait for an index that is being made: the run reads first what they are about."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from carrel.model.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question: its words, and what is called on the run's thread once the files with most of them answer."""
+
+    words: tuple[str, ...]
+    answerable: Callable[[], None]
+
+
+AskedQueue = deque[Asked]
+"""Filled by the event loop, emptied by the run."""
