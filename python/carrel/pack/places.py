@@ -6,13 +6,13 @@ However many runs of its lines are shown, a place is one item of a pack and coun
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 
 from carrel.model.lines import rows_of
+from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk, ContextItem, Hit, Span, masks_in
 from carrel.pack.filling import DOES_NOT_FIT, Filling, Piece
 from carrel.search.passages import Passage
@@ -29,7 +29,7 @@ TOO_LONG = 6
 MORE_LINES = 30
 """What is left of a budget shows so many lines before and after each place."""
 STEP = 10
-_CLOSING = re.compile(r"\s*(?:[\])}]+[;,]?|end;?)\s*")
+_CLOSING = lazy_pattern(r"\s*(?:[\])}]+[;,]?|end;?)\s*")
 
 
 @dataclass(slots=True, eq=False)

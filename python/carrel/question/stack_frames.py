@@ -68,7 +68,7 @@ _FORMS = (
     ),
 )
 MOST_FRAMES = 100
-_NAMED_PLACE = re.compile(
+_NAMED_PLACE = lazy_pattern(
     rf"(?<![\w/.-])(?P<path>{_FILE})(?::|#L|,? (?:on |at )?line ){_LINE}|\bline (?P<first>\d+) (?:of|in) (?P<file>{_FILE})",
     re.IGNORECASE,
 )
