@@ -14,7 +14,7 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from carrel.model.installation import how_to_install
 from carrel.model.outbound import Destination
 from carrel.model.store_kinds import KINDS, PLUGIN
 from carrel.model.store_request import StoreRequest
-from carrel.model.values import dataclass
 from carrel.system.plugins import plugins
 
 if TYPE_CHECKING:

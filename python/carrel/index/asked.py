@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-
-from carrel.model.values import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

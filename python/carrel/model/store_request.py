@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from carrel.model.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

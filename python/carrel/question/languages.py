@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from carrel.model.patterns import lazy_pattern
-from carrel.model.values import dataclass
 
 _LATIN = ("de", "fr", "es")
 _COLUMNS = (*_LATIN, "zh", "ru")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from carrel.model.patterns import lazy_pattern
-from carrel.model.values import dataclass
 
 _FILE = r"(?:[A-Za-z]:)?[^\s\"'()<>|:,;]{1,300}\.\w{1,8}"
 _URL = r"(?:[a-z][a-z-]{1,20}://[^\s/()]{0,200}/(?:\([\w-]{1,50}\)/)?)"

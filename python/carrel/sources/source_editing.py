@@ -7,6 +7,7 @@ import hashlib
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
 from carrel.model.published import SCHEME, PublishedAddress
 from carrel.model.remote import Confirmation
-from carrel.model.values import dataclass
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.settings.source_settings import SourceSettings, folder_of, read_sources, to_options
