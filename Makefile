@@ -32,18 +32,19 @@
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make wheels [TARGETS="TARGET …"]  wheels for other platforms, from Linux (docs/platforms.md; needs rustup, gets Zig)
 #   make windows-smoke  the Windows wheel under Wine (Debian: gcc-mingw-w64-x86-64, wine64)
-#   make lock    refresh requirements/dev.txt                       make clean   remove what was made
+#   make lock    refresh requirements/                               make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := --quiet --disable-pip-version-check --require-hashes
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
 .PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels windows-smoke
 
-demo: build
-	$(BIN)/carrel demo
+demo: $(VENV)/.built
+	@$(BIN)/carrel demo
 
 # -rs names what was skipped and why: without Neovim or Emacs their tests can't run. Two at a time: most tests wait for programs.
 test: rust-test python-test
@@ -195,24 +196,29 @@ windows-smoke:
 	.ci/windows-smoke
 
 setup: $(VENV)/.installed
-build: $(VENV)/.built
+build: $(VENV)/.installed $(VENV)/.built
 
-$(VENV)/.installed: requirements/dev.txt
-	@test -n "$(PYTHON)" || { echo "Carrel needs Python 3.11 or newer; set PYTHON=/path/to/python3" >&2; exit 1; }
-	@command -v cargo >/dev/null || { echo "Carrel needs Rust (cargo) to build its core: rustup or your system's package" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV) || { echo "Install venv first, on Debian: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+# The demo needs what the server needs, and what builds it; tests need ten times as much.
+$(VENV)/.ready: requirements/build.txt
+	@.ci/machine "$(PYTHON)" "$(or $(wildcard $(CARGO_TARGET_DIR)),.)"
+	@.ci/step "A Python environment" $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@.ci/step "The server's Python packages" $(BIN)/python -m pip install $(PIP) -r requirements/build.txt
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed $(RUST) pyproject.toml
+$(VENV)/.installed: $(VENV)/.ready requirements/dev.txt
+	@.ci/step "The tests' Python packages" $(BIN)/python -m pip install $(PIP) -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.ready $(RUST) pyproject.toml
 	@test -d python/carrel/bin || touch rust_core/py/build.rs
-	$(BIN)/maturin develop --release --locked --quiet
+	@.ci/step "The core, compiled (2 to 4 minutes on two processors, the first time)" $(BIN)/maturin develop --release --locked
 	@touch $@
 
+LOCK := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet
 lock: setup
 	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv
-	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" -o requirements/dev.txt --quiet
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK) -o requirements/dev.txt
+	echo maturin | $(VENV)/lock/bin/uv pip compile pyproject.toml - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/build.txt
 
 clean:
 	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix

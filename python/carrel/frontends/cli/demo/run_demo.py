@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
 
 SERVER = (sys.executable, "-m", "carrel", "serve", "--stdio")
-PACKAGE_QUESTION = "where is the CSRF token checked on a POST request?"
 FOLDER_QUESTION = "where does the program start, and how is it configured?"
 
 
@@ -34,8 +33,8 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
 
     view = View(arguments.svg)
     with told_of_interrupts(_cancel):  # what is half downloaded goes
-        root = folder(arguments.path) if arguments.path else package(view.note)
-    question = arguments.question or (FOLDER_QUESTION if arguments.path else PACKAGE_QUESTION)
+        root, question = (folder(arguments.path), FOLDER_QUESTION) if arguments.path else package(view.note)
+    question = arguments.question or question
     try:
         with tempfile.TemporaryDirectory(prefix="carrel-demo-", ignore_cleanup_errors=True) as scratch:
             options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}

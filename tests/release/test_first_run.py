@@ -1,0 +1,93 @@
+"""What a person sees who builds Carrel for the first time: one line a step, and a remedy where one fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from carrel.frontends.cli.demo import demo_package
+
+ROOT = Path(__file__).parents[2]
+unix = pytest.mark.skipif(sys.platform == "win32", reason="make and bash build a checkout")
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60, check=False
+    )
+
+
+@unix
+def test_a_step_that_ends_well_is_one_line() -> None:
+    done = run(".ci/step", "Fetching", "sh", "-c", "echo noise; echo more >&2")
+    assert re.fullmatch(r"Fetching … \d+ s\n", done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@unix
+@pytest.mark.parametrize(
+    ("message", "remedy"),
+    [
+        ("error: failed to write /x: No space left on device (os error 28)", "free 2 GB"),
+        ("ERROR: Could not find a version … No matching distribution found for maturin==1.16.0", "HTTPS_PROXY"),
+        ("[6] Could not resolve host: index.crates.io", "HTTPS_PROXY"),
+        ("error: linker `cc` not found", "build-essential"),
+        ("Error: ensurepip is not available", "python3-venv"),
+        ("error: rustc 1.70.0 is not supported by the following packages:", "rustup update"),
+    ],
+)
+def test_a_step_that_fails_says_why_and_what_to_do(message: str, remedy: str) -> None:
+    done = run(".ci/step", "Fetching", "sh", "-c", 'echo "$0"; exit 3', message)
+    assert done.returncode == 3
+    assert re.fullmatch(r"Fetching … failed after \d+ s\n", done.stdout)
+    assert message in done.stderr
+    assert remedy in done.stderr
+
+
+@unix
+def test_what_a_machine_lacks_is_named_at_once(tmp_path: Path) -> None:
+    for tool in ("bash", "sed", "cut", "sort", "head", "df", "awk", "env"):
+        (tmp_path / tool).symlink_to(next(path for path in (Path("/usr/bin") / tool, Path("/bin") / tool) if path.exists()))
+    done = run(".ci/machine", "", ".", PATH=str(tmp_path))
+    assert done.returncode == 1
+    for part in ("Python 3.11 or newer", "https://rustup.rs", "A C compiler (cc) isn't there"):
+        assert part in done.stderr
+    rustc, cargo, cc = (tmp_path / name for name in ("rustc", "cargo", "cc"))
+    for program in (rustc, cargo, cc):
+        program.write_text("#!/bin/sh\necho rustc 1.70.0\n")
+        program.chmod(0o755)
+    assert "is needed, this is rustc 1.70.0: rustup update" in run(".ci/machine", "python3", ".", PATH=str(tmp_path)).stderr
+    rustc.write_text("#!/bin/sh\necho rustc 1.100.0\n")
+    assert run(".ci/machine", "python3", ".", PATH=str(tmp_path)).returncode == 0
+
+
+def test_what_the_demo_installs_is_pinned_as_for_the_tests() -> None:
+    pins = {
+        name: dict(re.findall(r"^([a-z0-9-]+)==([^ ]+)", (ROOT / "requirements" / name).read_text("utf-8"), re.MULTILINE))
+        for name in ("build.txt", "dev.txt")
+    }
+    assert pins["build.txt"].items() <= pins["dev.txt"].items(), "run make lock"
+    assert {"maturin", "pygls", "httpx"} <= pins["build.txt"].keys()
+    assert len(pins["build.txt"]) < len(pins["dev.txt"]) / 3
+
+
+def test_without_a_network_the_demo_asks_about_pythons_own_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path)
+
+    def fail(_: Path) -> Path:
+        raise subprocess.CalledProcessError(1, "pip")
+
+    monkeypatch.setattr(demo_package, "_download", fail)
+    notes: list[str] = []
+    root, question = demo_package.package(notes.append)
+    assert (root / "urllib/request.py").is_file()
+    assert question == demo_package.LIBRARY_QUESTION
+    assert "no network" in notes[-1]
+    (tmp_path / "unpacked").mkdir()
+    monkeypatch.setattr(demo_package, "_download", lambda _: tmp_path / "unpacked")
+    assert demo_package.package(notes.append) == (tmp_path / "demo/django-5.2.8", demo_package.PACKAGE_QUESTION)
