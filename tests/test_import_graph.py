@@ -55,7 +55,7 @@ def drawing() -> str:
         if imported not in {importer, "model", "carrel"} and importer != "carrel":
             shown.setdefault(importer, []).append(imported)
     lines = ["```mermaid", "flowchart TD"]
-    lines += [f"    {importer} --> {' & '.join(imported)}" for importer, imported in shown.items()]
+    lines += [f" {importer} --> {' & '.join(imported)}" for importer, imported in shown.items()]
     return "\n".join([*lines, "```"])
 
 

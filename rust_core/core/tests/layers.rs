@@ -194,15 +194,15 @@ fn cycles(graph: &Graph) -> Vec<String> {
 fn diagram(graph: &Graph) -> String {
     let mut out = vec!["flowchart TB".to_owned()];
     for layer in LAYERS.iter().rev() {
-        out.push(format!("    subgraph {layer}"));
-        out.extend(graph.keys().filter(|module| module.0 == *layer).map(|m| format!("        {}_{}[{}]", m.0, m.1, m.1)));
-        out.push("    end".to_owned());
+        out.push(format!(" subgraph {layer}"));
+        out.extend(graph.keys().filter(|module| module.0 == *layer).map(|m| format!("  {}_{}[{}]", m.0, m.1, m.1)));
+        out.push(" end".to_owned());
     }
     for (user, used) in graph {
         let drawn = used.iter().filter(|used| used.0 != "base" || user.0 == "base");
         let names: Vec<_> = drawn.map(|used| format!("{}_{}", used.0, used.1)).collect();
         if !names.is_empty() {
-            out.push(format!("    {}_{} --> {}", user.0, user.1, names.join(" & ")));
+            out.push(format!(" {}_{} --> {}", user.0, user.1, names.join(" & ")));
         }
     }
     out.join("\n")

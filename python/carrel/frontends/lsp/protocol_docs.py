@@ -60,7 +60,7 @@ def document() -> str:
     counts = Counter(line for definition in definitions.values() for line in _fields(definition).values())
     often = {line.partition(":")[0]: line for line, count in reversed(counts.most_common()) if count >= SHARED and ". " in line}
     shared = set(often.values())
-    lines = [HEAD, "## Requests", ""]
+    lines = [HEAD, "## Requests", "", "`carrel/a/b`: ABParams -> ABResult, unless others are named.", ""]
     lines += [_request(method, params, whole["requests"][method]) for method, (params, _) in REQUESTS.items()]
     lines += ["", "Reported by `$/progress` meanwhile:", ""]
     lines += [f"- `{method}`: {_kind(ref)}" for method, ref in whole["partialResults"].items()]
@@ -75,7 +75,10 @@ def document() -> str:
 
 def _request(method: str, params: type[msgspec.Struct], ends: dict[str, Any]) -> str:
     summary = (params.__doc__ or "").split(": ", 1)[-1].split("\n", 1)[0]
-    return f"- `{method}`: {_kind(ends['params'])} -> {_kind(ends['result'])}: {summary}"
+    name = "".join(part.capitalize() for part in method.removeprefix("carrel/").split("/"))
+    takes, gives = _kind(ends["params"]), _kind(ends["result"])
+    usual = (takes, gives) == (f"{name}Params", f"{name}Result")
+    return f"- `{method}`: {'' if usual else f'{takes} -> {gives}: '}{summary}"
 
 
 def schema_text() -> str:
@@ -148,7 +151,8 @@ def _kind(spec: dict[str, Any]) -> str:
         return "`" + "|".join(f'"{value}"' for value in sorted(spec["enum"])) + "`"
     if spec.get("type") == "array":
         items = spec.get("items")
-        return f"list of {_kind(items)}" if items else "list"
+        kind = _kind(items) if items else "any"
+        return f"({kind})[]" if " " in kind else f"{kind}[]"
     if spec.get("type") == "object":
         values = spec.get("additionalProperties")
         return f"object of {_kind(values)}" if isinstance(values, dict) and values else "object"
