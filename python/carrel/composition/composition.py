@@ -20,7 +20,7 @@ import msgspec
 
 from carrel.composition.models import JUDGE, bundled, chat_models, embedders, rerankers
 from carrel.composition.outbound import OutboundServices
-from carrel.index.index_location import INDEX_FILE, IndexLocation, cache_root, clean_up, locate, prepare
+from carrel.index.index_location import INDEX_FILE, IndexLocation, cache_root, clean_up, discard, locate, prepare
 from carrel.index.index_opening import (
     IndexPlace,
     LineWindows,
@@ -34,7 +34,7 @@ from carrel.index.index_opening import (
 from carrel.index.model_index import ModelFolder, folder_of, others
 from carrel.index.model_index import clean_up as clean_up_models
 from carrel.index.open_index import OpenIndex
-from carrel.model.errors import CarrelError, InvalidInput, ProviderError, StoreError
+from carrel.model.errors import CarrelError, InvalidInput, NewerFormat, ProviderError, StoreError
 from carrel.model.remote import Confirm, RemoteEmbedder, refuse
 
 if TYPE_CHECKING:
@@ -279,6 +279,11 @@ class Composition:
         """Return the dimension of a model: its own, or what was learned before; 0 where nobody knows it."""
         return model.spec.dim or folder_of(locate(root, settings).directory, model.spec.id).dim
 
+    def discard_index(self, root: Path, settings: Settings) -> int:
+        """Delete an index of a newer Carrel; return its bytes. Raises `StoreError`."""
+        home = self.index_folder(root, settings)
+        return sum(discard(directory) for directory in (home, *others(home)) if (directory / INDEX_FILE).exists())
+
     def clear_others(self, root: Path, settings: Settings, index: OpenIndex) -> None:
         """Delete what other models than that of `index` have of the workspace. Raises `StoreError`."""
         from carrel.model.native import Store
@@ -288,7 +293,11 @@ class Composition:
         for directory in (*([home] if used != home else []), *others(home, used)):
             if not (directory / INDEX_FILE).exists():
                 continue
-            store = Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk_options(settings), cut=place.cut)
+            try:
+                store = Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk_options(settings), cut=place.cut)
+            except NewerFormat:
+                discard(directory)
+                continue
             try:
                 if store.role == "writer":
                     store.clear()

@@ -13,10 +13,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from carrel.model.errors import StoreError
 from carrel.settings.settings import Settings
+from carrel.system.file_lock import locked
 from carrel.system.filesystem import is_network
 
 INDEX_FILE = "index.db"
+LOCK_FILE = "writer.lock"
 _PROBE_BYTES = 1 << 16
 KEEP_GONE_SECONDS = 30 * 24 * 3600
 """An index whose folder is gone is deleted after 30 days without use."""
@@ -101,6 +104,18 @@ def why_not_writable(directory: Path) -> str | None:
     except OSError as error:
         return error.strerror or str(error)
     return None
+
+
+def discard(directory: Path) -> int:
+    """Delete an index that this Carrel can't open; return its bytes. Raises `StoreError` while another process writes it."""
+    with locked(directory / LOCK_FILE, 0) as alone:
+        if not alone:
+            raise StoreError(f"A newer Carrel is writing the index in {directory}", "End it first, or clear the index with it.")
+        freed = 0
+        for file in (*directory.glob(f"{INDEX_FILE}*"), *directory.glob("*.seg")):
+            freed += file.stat().st_size
+            file.unlink()
+    return freed
 
 
 def clean_up(indexes: Path, *, now: float | None = None) -> list[Path]:

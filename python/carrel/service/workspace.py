@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from carrel.index.asked import Asked
 from carrel.index.status import Status, read_details
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
-from carrel.model.errors import CarrelError, NotReady, StoreError
+from carrel.model.errors import CarrelError, NewerFormat, NotReady, StoreError
 from carrel.policy import access
 from carrel.service.context_request import RecentContexts
 from carrel.settings.allow_settings import Right
@@ -444,7 +444,13 @@ class Workspace:
         """Delete the index; return the bytes that were freed. Raises `StoreError` where it can't be."""
         if not self.has_index:
             return 0
-        index = await self.open()
+        try:
+            index = await self.open()
+        except NewerFormat:
+            freed = await asyncio.to_thread(self.composition.discard_index, self.root, self.settings)
+            self._state.replace(error=None)
+            self._changed()
+            return freed
         if index.not_kept and (kept := self.composition.index_folder(self.root, self.settings)).is_dir():
             raise StoreError(f"{kept} can't be written, so the index in it was not deleted", "Make the folder writable.")
         await self.switch.stop()
