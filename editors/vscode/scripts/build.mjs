@@ -14,7 +14,7 @@ const common = {
 
 await build({
   ...common,
-  entryPoints: { extension: 'src/extension.ts' },
+  entryPoints: { extension: 'src/extension.ts', uninstall: 'src/uninstall.ts' },
   outdir: 'dist',
   minify: production,
   sourcemap: production ? false : 'linked',

@@ -23,7 +23,7 @@ if (!existsSync('bundled/libs/common/carrel'))
   throw new Error('lay the server ready first: npm run bundle-server -- --source (or --wheel FILE)');
 
 const { metafile } = await build({
-  entryPoints: { extension: 'src/extension.ts' },
+  entryPoints: { extension: 'src/extension.ts', uninstall: 'src/uninstall.ts' },
   outdir: 'dist',
   bundle: true,
   platform: 'node',

@@ -31,6 +31,7 @@ import { McpPackages } from './server/mcp_packages';
 import { OwnPython } from './server/own_python';
 import { ServerFiles } from './server/server_files';
 import { Supervisor, messageOf } from './server/supervisor';
+import { Traces } from './server/traces';
 import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
 import { sourceCommands } from './sources/commands';
 import { Switches } from './switches';
@@ -87,6 +88,8 @@ export function activate(context: vscode.ExtensionContext): Carrel {
   receipts.onDidChange(asked);
   if (receipts.all.length) asked();
   const contextClient = new ContextClient(server, receipts, memory);
+  const traces = new Traces(context.extensionPath, folder);
+  server.onStatus(({ store, role }) => store && role === 'writer' && traces.noteIndex(store));
   context.subscriptions.push(log, switches, server, receiptView, memory);
   const tools = new ToolChat(server, contextClient);
   const models = new OwnModels(server, contextClient, tools);

@@ -102,7 +102,7 @@ def _type(name: str) -> str:
     if "enum" in schema:
         return " or ".join(f'`"{value}"`' for value in sorted(schema["enum"]))
     if schema["type"] == "array":
-        return "list of strings"
+        return "strings"
     if "minimum" in schema:
         kind = "number" if schema["type"] == "number" else "whole number"
         return f"{kind}, {schema['minimum']} to {schema['maximum']}"
