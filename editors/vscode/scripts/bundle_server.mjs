@@ -42,16 +42,20 @@ const PLATFORMS = {
   'linux-arm64': ['manylinux_2_28_aarch64', 'manylinux_2_17_aarch64', 'manylinux2014_aarch64'],
   'darwin-x64': ['macosx_11_0_x86_64', 'macosx_10_9_x86_64', 'macosx_11_0_universal2'],
   'darwin-arm64': ['macosx_11_0_arm64', 'macosx_11_0_universal2'],
+  'alpine-x64': ['musllinux_1_2_x86_64', 'musllinux_1_1_x86_64'],
+  'alpine-arm64': ['musllinux_1_2_aarch64', 'musllinux_1_1_aarch64'],
   'win32-x64': ['win_amd64'],
 }[values.target];
 if (!PLATFORMS) throw new Error(`no server can be bundled for ${values.target}`);
 
 const WHEEL_TAG = {
-  'linux-x64': 'x86_64',
-  'linux-arm64': 'aarch64',
-  'darwin-x64': 'macosx',
-  'darwin-arm64': 'arm64',
-  'win32-x64': 'win_amd64',
+  'linux-x64': /manylinux\w*x86_64|-linux_x86_64/,
+  'linux-arm64': /manylinux\w*aarch64|-linux_aarch64/,
+  'darwin-x64': /macosx\w*(x86_64|universal2)/,
+  'darwin-arm64': /macosx\w*(arm64|universal2)/,
+  'alpine-x64': /musllinux\w*x86_64/,
+  'alpine-arm64': /musllinux\w*aarch64/,
+  'win32-x64': /win_amd64/,
 }[values.target];
 
 const extension = fileURLToPath(new URL('..', import.meta.url));
@@ -209,7 +213,10 @@ function compiled(folder) {
 }
 
 const pinned = JSON.parse(readFileSync(join(extension, 'scripts', 'python.json'), 'utf8'));
-const archive = { version: pinned.version, from: pinned.from, ...pinned.archives[values.target] };
+// Of musl no archive is pinned: there the extension gets no Python.
+const known = pinned.archives[values.target];
+const archive = { version: pinned.version, from: pinned.from, ...known };
+if (values.offline && !values.archive && !known) stop(`no Python is pinned for ${values.target}`, FORM);
 if (values.archive && !existsSync(values.archive)) stop(`${values.archive} isn't there`, FORM);
 const packed = values.offline ? (values.archive ?? (await pythonArchive(archive))) : undefined;
 rmSync(bundled, { recursive: true, force: true });
@@ -222,7 +229,7 @@ if (packed) {
 const pins = constraints();
 pip(common, VERSIONS[0], '--constraint', pins, ...dependencies('dependencies'), ...(values.offline ? dependencies('mcp') : []));
 if (!values.offline) {
-  writeFileSync(join(bundled, 'python.json'), JSON.stringify(archive));
+  if (known) writeFileSync(join(bundled, 'python.json'), JSON.stringify(archive));
   writeFileSync(join(bundled, 'mcp.txt'), mcpRequirements());
 }
 const perVersion = compiled(common);
@@ -240,8 +247,8 @@ for (const version of VERSIONS) {
 }
 if (values.wheel) {
   // A wheel is an archive; pip would refuse one for another machine than this.
-  if (!basename(values.wheel).includes(WHEEL_TAG))
-    throw new Error(`${basename(values.wheel)} isn't for ${values.target} (its name lacks ${WHEEL_TAG})`);
+  if (!WHEEL_TAG.test(basename(values.wheel)))
+    throw new Error(`${basename(values.wheel)} isn't for ${values.target} (its name lacks ${WHEEL_TAG.source})`);
   execFileSync(values.python, ['-m', 'zipfile', '-e', values.wheel, common], { stdio: 'inherit' });
 } else {
   const filter = file => !file.includes('__pycache__') && !file.endsWith('.pyi');
