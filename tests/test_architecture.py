@@ -47,7 +47,7 @@ def headings(document: Path) -> set[str]:
 
 
 def test_every_page_that_a_message_names_exists() -> None:
-    files = [*(ROOT / "python").rglob("*.py"), ROOT / "Makefile", ROOT / "editors/vscode/package.json"]
+    files = [*(ROOT / "python").rglob("*.py"), ROOT / "Makefile", *(ROOT / "editors/vscode").glob("package*.json")]
     named = {page for file in files for page in re.findall(r"\bdocs/(?:dev/)?[a-z-]+\.md\b", file.read_text(encoding="utf-8"))}
     assert [page for page in sorted(named) if not (ROOT / page).exists()] == []
     assert len(named) > 5

@@ -25,8 +25,10 @@ def test_the_manifest_has_the_servers_settings() -> None:
     assert {key: spec["default"] for key, spec in given.items()} == {
         f"carrel.{key}": spec["default"] for key, spec in wanted.items()
     }, HINT
+    texts = json.loads((EXTENSION / "package.nls.json").read_text("utf-8"))
     for key, spec in wanted.items():
-        assert given[f"carrel.{key}"]["markdownDescription"].endswith(spec["description"]), HINT
+        assert given[f"carrel.{key}"]["markdownDescription"] == f"%setting.{key}%", HINT
+        assert texts[f"setting.{key}"].endswith(spec["description"]), HINT
 
 
 def test_a_folder_cannot_say_where_text_or_vectors_go() -> None:

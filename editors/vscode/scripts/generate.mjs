@@ -1,4 +1,4 @@
-// Writes what the server's schema decides: src/protocol.ts and the server's settings in package.json.
+// Writes what the server's schema decides: src/protocol.ts, the server's settings in package.json, their texts in package.nls.json.
 // `node scripts/generate.mjs --check` writes nothing and fails when either is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { protocolSource } from './generate/protocol.mjs';
@@ -8,11 +8,18 @@ const here = new URL('../', import.meta.url);
 const schema = JSON.parse(readFileSync(new URL('../protocol.schema.json', here), 'utf8'));
 const manifestFile = new URL('package.json', here);
 const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
-manifest.contributes.configuration = settingsBlocks(schema.$defs.Settings, manifest.contributes.configuration);
+const textsFile = new URL('package.nls.json', here);
+const texts = JSON.parse(readFileSync(textsFile, 'utf8'));
+const before = JSON.stringify(manifest.contributes.configuration);
+manifest.contributes.configuration = settingsBlocks(schema.$defs.Settings, manifest.contributes.configuration, texts);
+const now = JSON.stringify(manifest.contributes.configuration);
+// A setting that the server has no more takes its text with it.
+for (const key in texts) if (before.includes(`%${key}%`) && !now.includes(`%${key}%`)) delete texts[key];
 
 const wanted = [
   [new URL('src/protocol.ts', here), protocolSource(schema)],
   [manifestFile, JSON.stringify(manifest, null, 2) + '\n'],
+  [textsFile, JSON.stringify(texts, null, 2) + '\n'],
 ];
 const check = process.argv.includes('--check');
 for (const [file, text] of wanted) {

@@ -65,7 +65,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
   /** `Carrel: Get the MCP Server's Packages`; gives whether they are there. */
   async getPackages(): Promise<boolean> {
     const { launch } = await this.find();
-    if (!launch) throw new Error('there is no server yet to get packages for.');
+    if (!launch) throw new Error(vscode.l10n.t('there is no server yet to get packages for.'));
     const stop = new AbortController();
     await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title: "Carrel: getting the MCP server's packages", cancellable: true },
@@ -84,10 +84,11 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
   private async offerPackages(): Promise<void> {
     if (this.offered) return;
     this.offered = true;
-    const text = "Carrel's MCP server needs more Python packages (16 MB from your package index).";
-    const chosen = await vscode.window.showInformationMessage(text, 'Get Them', 'Open Settings');
-    if (chosen === 'Get Them') await vscode.commands.executeCommand('carrel.getMcpPackages');
-    if (chosen === 'Open Settings') await vscode.commands.executeCommand('workbench.action.openSettings', 'carrel.mcp');
+    const text = vscode.l10n.t("Carrel's MCP server needs more Python packages (16 MB from your package index).");
+    const [get, settings] = [vscode.l10n.t('Get Them'), vscode.l10n.t('Open Settings')];
+    const chosen = await vscode.window.showInformationMessage(text, get, settings);
+    if (chosen === get) await vscode.commands.executeCommand('carrel.getMcpPackages');
+    if (chosen === settings) await vscode.commands.executeCommand('workbench.action.openSettings', 'carrel.mcp');
   }
 
   dispose(): void {

@@ -23,24 +23,33 @@ const TITLES = {
 
 /** The groups in their order; a setting that stands in none comes into the last one. */
 const GROUPS = [
-  { title: 'Every day', keys: ['ragAutoIndex', 'ragEnabled', 'ragTopK', 'budget'] },
-  { title: 'What is indexed', keys: ['exclude', 'excludedFolders', 'languages', 'secretPatterns', 'maxFileBytes'] },
+  { name: 'everyDay', title: 'Every day', keys: ['ragAutoIndex', 'ragEnabled', 'ragTopK', 'budget'] },
   {
+    name: 'indexed',
+    title: 'What is indexed',
+    keys: ['exclude', 'excludedFolders', 'languages', 'secretPatterns', 'maxFileBytes'],
+  },
+  {
+    name: 'models',
     title: 'Models',
     keys: ['models', 'limits', 'store', 'httpProxy', 'planner', 'plannerSeconds', 'rerank', 'rerankerSeconds', 'tokenizer'],
   },
-  { title: 'Fine tuning', keys: [] },
+  { name: 'fineTuning', title: 'Fine tuning', keys: [] },
 ];
 
-/** Blocks of `contributes.configuration`; `own` are the extension's, of which the first comes second. */
-export function settingsBlocks(settings, own) {
+/** Blocks of `contributes.configuration`; `own` are the extension's, of which the first comes second. Their texts go into `texts`, by key. */
+export function settingsBlocks(settings, own, texts) {
+  const named = (key, text) => {
+    texts[key] = text;
+    return `%${key}%`;
+  };
   const left = Object.keys(settings.properties).filter(
     key => !FROM_EDITOR.has(key) && !GROUPS.some(({ keys }) => keys.includes(key)),
   );
-  const blocks = GROUPS.map(({ title, keys }) => ({
-    title,
+  const blocks = GROUPS.map(({ name, title, keys }) => ({
+    title: named(`group.${name}`, title),
     properties: Object.fromEntries(
-      (keys.length ? keys : left).map((key, order) => [`carrel.${key}`, property(settings, key, order)]),
+      (keys.length ? keys : left).map((key, order) => [`carrel.${key}`, property(settings, key, order, named)]),
     ),
   }));
   const [everyDay, ...more] = blocks;
@@ -48,12 +57,12 @@ export function settingsBlocks(settings, own) {
   return [everyDay, chats, ...more, ...rest];
 }
 
-function property(settings, key, order) {
+function property(settings, key, order, named) {
   const { description, personOnly, ...rest } = settings.properties[key];
   return {
     ...rest,
     ...(rest.enum ? { type: 'string' } : {}),
-    markdownDescription: TITLES[key] ? `**${TITLES[key]}.** ${description}` : description,
+    markdownDescription: named(`setting.${key}`, TITLES[key] ? `**${TITLES[key]}.** ${description}` : description),
     // A workspace's settings file comes with a clone.
     scope: personOnly ? 'machine' : 'window',
     order,

@@ -1,26 +1,27 @@
 /** Entries of the audit log in words. Pure: tested without an editor. docs/audit.md has the fields. */
 
-import { count } from '../memory/labels';
+import { l10n } from 'vscode';
+import { count, numeral } from '../memory/labels';
 import type { Node } from '../memory/nodes';
 import type { AuditEntry, AuditResult } from '../protocol';
 
 /** The kinds of entries, the most looked for first, each as a filter and as a row names it. */
 export const KINDS: Readonly<Record<string, { readonly filter: string; readonly row: string; readonly icon: string }>> = {
-  context: { filter: 'What was given to chats', row: 'Given to a chat', icon: 'comment-discussion' },
-  sent: { filter: 'What left this machine', row: 'Left this machine', icon: 'cloud-upload' },
-  tool: { filter: 'Calls of tools', row: 'Tool', icon: 'tools' },
-  search: { filter: 'Searches', row: 'Search', icon: 'search' },
-  answer: { filter: 'Answers of models', row: 'Answer', icon: 'comment' },
-  permission: { filter: 'What you allowed and withdrew', row: 'Permission', icon: 'key' },
-  pipeline: { filter: 'Pipelines', row: 'Pipeline', icon: 'run-all' },
-  tools: { filter: 'Searches for tools', row: 'Search for tools', icon: 'search' },
+  context: { filter: l10n.t('What was given to chats'), row: l10n.t('Given to a chat'), icon: 'comment-discussion' },
+  sent: { filter: l10n.t('What left this machine'), row: l10n.t('Left this machine'), icon: 'cloud-upload' },
+  tool: { filter: l10n.t('Calls of tools'), row: l10n.t('Tool'), icon: 'tools' },
+  search: { filter: l10n.t('Searches'), row: l10n.t('Search'), icon: 'search' },
+  answer: { filter: l10n.t('Answers of models'), row: l10n.t('Answer'), icon: 'comment' },
+  permission: { filter: l10n.t('What you allowed and withdrew'), row: l10n.t('Permission'), icon: 'key' },
+  pipeline: { filter: l10n.t('Pipelines'), row: l10n.t('Pipeline'), icon: 'run-all' },
+  tools: { filter: l10n.t('Searches for tools'), row: l10n.t('Search for tools'), icon: 'search' },
 };
 
 export const SPANS: Readonly<Record<string, string>> = {
-  '1h': 'the last hour',
-  '1d': 'the last day',
-  '7d': 'the last week',
-  '': 'as far back as it goes',
+  '1h': l10n.t('the last hour'),
+  '1d': l10n.t('the last day'),
+  '7d': l10n.t('the last week'),
+  '': l10n.t('as far back as it goes'),
 };
 
 /** What is shown of the log. An empty kind means all of them, an empty span all time. */
@@ -30,7 +31,7 @@ export interface Filter {
 }
 
 export function filterText({ kind, since }: Filter): string {
-  return [kind ? (KINDS[kind]?.filter ?? kind) : 'everything', SPANS[since] ?? since].join(', ');
+  return [kind ? (KINDS[kind]?.filter ?? kind) : l10n.t('everything'), SPANS[since] ?? since].join(', ');
 }
 
 /** The rows of the view: trouble first, then the entries, the newest first. `questions` says the words of questions that this window asked. */
@@ -42,12 +43,16 @@ export function auditNodes(
   if (!result) return [];
   const note = (id: string, label: string, icon: string): Node => ({ id, label, icon });
   return [
-    ...(result.problem ? [note('problem', `Nothing can be recorded: ${result.problem}`, 'warning')] : []),
+    ...(result.problem ? [note('problem', l10n.t('Nothing can be recorded: {0}', result.problem), 'warning')] : []),
     ...(result.enabled
       ? []
-      : [note('off', 'Nothing is recorded at the moment: the setting carrel.audit says so', 'circle-slash')]),
-    ...(result.entries.length ? result.entries.map(entry => row(entry, questions)) : [note('none', 'No entries', 'info')]),
-    ...(result.entries.length === limit ? [note('more', `Older entries: choose a filter, or run carrel audit`, 'ellipsis')] : []),
+      : [note('off', l10n.t('Nothing is recorded at the moment: the setting carrel.audit says so'), 'circle-slash')]),
+    ...(result.entries.length
+      ? result.entries.map(entry => row(entry, questions))
+      : [note('none', l10n.t('No entries'), 'info')]),
+    ...(result.entries.length === limit
+      ? [note('more', l10n.t('Older entries: choose a filter, or run carrel audit'), 'ellipsis')]
+      : []),
   ];
 }
 
@@ -69,28 +74,35 @@ export function summary({ kind, details }: AuditEntry): string {
     case 'context':
     case 'search': {
       const named = places(details).map(place => place.name);
-      const more = named.length > 2 ? ` and ${count(named.length - 2, 'more place', 'more places')}` : '';
-      return named.length ? named.slice(0, 2).join(', ') + more : 'nothing found';
+      if (!named.length) return l10n.t('nothing found');
+      const shown = named.slice(0, 2).join(l10n.t(', '));
+      return named.length > 2 ? l10n.t('{0} and {1}', shown, count(named.length - 2, 'more place')) : shown;
     }
     case 'tool':
-      return text(details.tool) + (details.failed ? ', failed' : '');
+      return outcome(text(details.tool), details);
     case 'answer':
       return `${text(details.model)}, ${count(number(details.answer_tokens), 'token')}`;
     case 'sent':
-      return `${count(number(details.texts), 'text')} to ${text(details.provider)} at ${text(details.host)}`;
+      return l10n.t('{0} to {1} at {2}', count(number(details.texts), 'text'), text(details.provider), text(details.host));
     case 'permission':
-      return `${text(details.provider)} at ${text(details.host)} ${details.allowed ? 'allowed' : 'withdrawn'}`;
+      return details.allowed
+        ? l10n.t('{0} at {1} allowed', text(details.provider), text(details.host))
+        : l10n.t('{0} at {1} withdrawn', text(details.provider), text(details.host));
     case 'pipeline':
-      return details.ran ? steps(details) + (details.failed ? ', failed' : '') : 'not run';
+      return details.ran ? outcome(steps(details), details) : l10n.t('not run');
     default:
-      return text(details.pipeline ?? details.caller) || 'see the entry';
+      return text(details.pipeline ?? details.caller) || l10n.t('see the entry');
   }
+}
+
+function outcome(what: string, { failed }: AuditEntry['details']): string {
+  return failed ? l10n.t('{0}, failed', what) : what;
 }
 
 /** The tools of a pipeline that ran, in their order. */
 function steps(details: AuditEntry['details']): string {
   const given = Array.isArray(details.steps) ? (details.steps as readonly unknown[]) : [];
-  return given.map(step => text((step as { readonly tool?: unknown } | null)?.tool)).join(', ') || 'no step';
+  return given.map(step => text((step as { readonly tool?: unknown } | null)?.tool)).join(', ') || l10n.t('no step');
 }
 
 /** An entry as a page that a person reads: a sentence, the places, then every field. */
@@ -101,17 +113,27 @@ export function readable(entry: AuditEntry, question: string | undefined): strin
   return [
     `# ${KINDS[entry.kind]?.row ?? entry.kind}: ${summary(entry)}`,
     '',
-    `Entry ${entry.number} of the audit log, ${time(entry.at)}, by ${entry.user}${details.caller ? ` through ${text(details.caller)}` : ''}.`,
+    details.caller
+      ? l10n.t(
+          'Entry {0} of the audit log, {1}, by {2} through {3}.',
+          entry.number,
+          time(entry.at),
+          entry.user,
+          text(details.caller),
+        )
+      : l10n.t('Entry {0} of the audit log, {1}, by {2}.', entry.number, time(entry.at), entry.user),
     ...(question
-      ? ['', `> ${question.replace(/\s+/g, ' ')}`, '', 'The question is known to this window; the log has its hash.']
+      ? ['', `> ${question.replace(/\s+/g, ' ')}`, '', l10n.t('The question is known to this window; the log has its hash.')]
       : []),
     ...(found.length ? ['', `## ${count(found.length, 'place')}`, '', ...found.map(place => `- ${place.name}${place.why}`)] : []),
     '',
-    '## All fields',
+    `## ${l10n.t('All fields')}`,
     '',
     ...fields.map(([name, value]) => `- ${name}: ${plain(value)}`),
     '',
-    'Texts stand in the log as their hash (SHA-256, the first 128 bits) and their length, unless the setting `carrel.audit` keeps them.',
+    l10n.t(
+      'Texts stand in the log as their hash (SHA-256, the first 128 bits) and their length, unless the setting `carrel.audit` keeps them.',
+    ),
     '',
   ].join('\n');
 }
@@ -128,7 +150,7 @@ function places({ places: found }: AuditEntry['details']): readonly Place[] {
     const rules = Object.entries((place.rules ?? {}) as Record<string, unknown>).map(
       ([name, factor]) => `${name} ${plain(factor)}`,
     );
-    const score = place.score === undefined ? '' : `: score ${plain(place.score)}`;
+    const score = place.score === undefined ? '' : l10n.t(': score {0}', plain(place.score));
     return {
       name: `${text(place.path)}:${text(first)}-${text(last)}`,
       why: score + (rules.length ? ` (${rules.join(', ')})` : ''),
@@ -137,11 +159,11 @@ function places({ places: found }: AuditEntry['details']): readonly Place[] {
 }
 
 function plain(value: unknown): string {
-  if (typeof value === 'number') return Number.isInteger(value) ? value.toLocaleString('en-US') : value.toFixed(2);
+  if (typeof value === 'number') return Number.isInteger(value) ? numeral(value) : value.toFixed(2);
   if (value === null || typeof value !== 'object') return text(value);
   const { hash, chars, text: kept } = value as { hash?: unknown; chars?: unknown; text?: unknown };
   if (typeof kept === 'string') return kept;
-  if (hash !== undefined && chars !== undefined) return `${count(number(chars), 'character')}, hash ${text(hash)}`;
+  if (hash !== undefined && chars !== undefined) return l10n.t('{0}, hash {1}', count(number(chars), 'character'), text(hash));
   return JSON.stringify(value);
 }
 

@@ -47,9 +47,11 @@ export class AuditView implements vscode.Disposable {
 
   /** Show these only, chosen in two lists where it isn't said. */
   async choose(given?: Filter): Promise<void> {
-    const kind = given?.kind ?? (await pick('Which entries?', { '': 'everything', ...names(KINDS) }, this.filter.kind));
+    const kind =
+      given?.kind ??
+      (await pick(vscode.l10n.t('Which entries?'), { '': vscode.l10n.t('everything'), ...names(KINDS) }, this.filter.kind));
     if (kind === undefined) return;
-    const since = given?.since ?? (await pick('Since when?', SPANS, this.filter.since));
+    const since = given?.since ?? (await pick(vscode.l10n.t('Since when?'), SPANS, this.filter.since));
     if (since === undefined) return;
     this.filter = { kind, since };
     await this.refresh();
@@ -74,7 +76,7 @@ export class AuditView implements vscode.Disposable {
     const entry = this.result?.entries.find(one => String(one.number) === number);
     return entry
       ? readable(entry, this.question(packOf(entry)))
-      : 'This entry is not in the list any more. Refresh the Audit view.';
+      : vscode.l10n.t('This entry is not in the list any more. Refresh the Audit view.');
   }
 
   private question(packId: string): string | undefined {
@@ -101,7 +103,7 @@ function names(kinds: typeof KINDS): Record<string, string> {
 async function pick(title: string, choices: Readonly<Record<string, string>>, now: string): Promise<string | undefined> {
   const items = Object.entries(choices).map(([value, label]) => ({
     label: label.charAt(0).toUpperCase() + label.slice(1),
-    description: value === now ? 'shown now' : '',
+    description: value === now ? vscode.l10n.t('shown now') : '',
     value,
   }));
   return (await vscode.window.showQuickPick(items, { title: `Carrel: ${title}` }))?.value;

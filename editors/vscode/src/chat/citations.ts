@@ -1,5 +1,7 @@
 /** `src/auth.py:12-20` in an answer becomes a link, if it names a place that the answer was given. */
 
+import { l10n } from 'vscode';
+
 export interface Citable {
   readonly path: string;
   readonly uri: string;
@@ -23,9 +25,9 @@ export function unsupported(citations: readonly Checked[]): string | undefined {
   const lines = bad.map(({ path, startLine, endLine, reason }) => {
     const place = startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
     // A path in an answer is the model's: it must not become markup.
-    return `> - \`${place.replace(/[`\r\n]/g, ' ')}\`: ${(reason ?? 'not given').replace(/[`<>[\]\r\n]/g, ' ')}`;
+    return `> - \`${place.replace(/[`\r\n]/g, ' ')}\`: ${(reason ?? l10n.t('not given')).replace(/[`<>[\]\r\n]/g, ' ')}`;
   });
-  return ['', '', '> **Unverified.** Look at these places before you rely on the answer:', ...lines, ''].join('\n');
+  return ['', '', `> ${l10n.t('**Unverified.** Look at these places before you rely on the answer:')}`, ...lines, ''].join('\n');
 }
 
 /** A place may come in two fragments of a stream, so what could be the beginning of one is held back. */

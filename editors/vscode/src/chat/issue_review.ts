@@ -15,7 +15,7 @@ import type { Exchange } from './conversation';
 import { complete } from './lent_model';
 import { isConfigured } from './own_models';
 import { foldersOf, link, location, write } from './places';
-import { NOT_REVIEWED } from './prompt';
+import { NOT_REVIEWED, notComplete } from './prompt';
 import { receiptLink } from './receipt_link';
 import { HOW_TO_REVIEW, issueOf, reviewText, unusableText } from './review_text';
 
@@ -43,7 +43,7 @@ export class IssueReview {
       stream.markdown(NOT_REVIEWED);
       return;
     }
-    stream.progress('Reading the issue');
+    stream.progress(vscode.l10n.t('Reading the issue'));
     await this.memory.look();
     const folder = currentFolder();
     const params = {
@@ -98,19 +98,20 @@ class Talk implements ReviewListener {
 
   async complete(params: CompleteParams, token: vscode.CancellationToken): Promise<CompleteResult> {
     await this.allowed();
-    return complete(this.model, params, 'To review an issue of this project', token);
+    return complete(this.model, params, vscode.l10n.t('To review an issue of this project'), token);
   }
 
   step({ kind, query = '', places = [], text = '', answer, problem = '' }: ReviewStep): void {
-    if (kind === 'searchStarted') this.stream.progress(`Searching: ${query}`);
+    if (kind === 'searchStarted') this.stream.progress(vscode.l10n.t('Searching: {0}', query));
     else if (kind === 'searchFinished') this.found(places);
-    else if (kind === 'askedAgain') this.stream.progress(`Asking again, since the answer can't be used: ${problem}`);
-    else if (answer) this.stream.progress('Checking the answer');
+    else if (kind === 'askedAgain')
+      this.stream.progress(vscode.l10n.t("Asking again, since the answer can't be used: {0}", problem));
+    else if (answer) this.stream.progress(vscode.l10n.t('Checking the answer'));
     else this.stream.markdown(`${text}\n\n`);
   }
 
   private found(places: readonly ReviewPlace[]): void {
-    this.stream.progress(places.length ? count(places.length, 'place') : 'Nothing found');
+    this.stream.progress(places.length ? count(places.length, 'place') : vscode.l10n.t('Nothing found'));
     for (const place of places) {
       const key = `${place.uri}:${place.startLine}-${place.endLine}`;
       if (this.shown.has(key)) continue;
@@ -127,15 +128,15 @@ class Talk implements ReviewListener {
     this.unseen = [];
     if (!places.length || !configuration().get<boolean>('chat.reviewBeforeSending')) return;
     const detail = places.map(({ path, startLine, endLine }) => `${path}:${startLine}-${endLine}`).join('\n');
-    const question = `Send ${count(places.length, 'place')} to ${this.model.name}?`;
-    const chosen = await vscode.window.showInformationMessage(question, { modal: true, detail }, 'Send');
-    this.refused = chosen !== 'Send';
+    const question = vscode.l10n.t('Send {0} to {1}?', count(places.length, 'place'), this.model.name);
+    this.refused =
+      (await vscode.window.showInformationMessage(question, { modal: true, detail }, vscode.l10n.t('Send'))) === undefined;
     if (this.refused) throw new vscode.CancellationError();
   }
 }
 
 function show(result: ReviewResult, stream: vscode.ChatResponseStream): void {
-  if (result.pending) stream.markdown(`> The index isn't complete: ${count(result.pending, 'file')} to go.\n\n`);
+  if (result.pending) stream.markdown(`> ${notComplete(result.pending)}\n\n`);
   if (!result.review) {
     stream.markdown(unusableText(result.problem ?? '', result.rawText ?? ''));
     return;
@@ -144,7 +145,8 @@ function show(result: ReviewResult, stream: vscode.ChatResponseStream): void {
   const folders = foldersOf(result.places);
   write([...citations.push(reviewText(result.review)), ...citations.end()], stream, folders);
   const { chunksUsed } = result.review;
-  stream.markdown(`\n\n**Based on ${count(chunksUsed, 'place')}**, from ${count(result.searches, 'search', 'searches')}\n`);
+  const based = vscode.l10n.t('**Based on {0}**, from {1}', count(chunksUsed, 'place'), count(result.searches, 'search'));
+  stream.markdown(`\n\n${based}\n`);
   for (const { uri, startLine, endLine, symbol } of result.places) {
     stream.markdown('\n- ');
     link({ uri, startLine, endLine }, stream, folders);

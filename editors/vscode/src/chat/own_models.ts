@@ -55,11 +55,12 @@ const COMMON = {
 const PLACES_ONLY: ModelInformation = {
   ...COMMON,
   id: PLACES,
-  name: 'Carrel: places only',
+  name: vscode.l10n.t('Carrel: places only'),
   family: 'carrel-places',
-  detail: 'no language model',
-  tooltip:
+  detail: vscode.l10n.t('no language model'),
+  tooltip: vscode.l10n.t(
     'Lists the places of this project that fit a question. It asks no language model and says nothing about what the places do.',
+  ),
 };
 
 /** Whether an answer is a list of places: there is no model that could say more. */
@@ -106,8 +107,9 @@ export class OwnModels implements ModelProvider, vscode.Disposable {
     const name = await this.configured();
     const places = this.others ? [] : [PLACES_ONLY];
     if (!name) return places;
-    const tooltip =
-      'The chat model of the setting carrel.models. It answers from this project, with the tools of Carrel’s server.';
+    const tooltip = vscode.l10n.t(
+      'The chat model of the setting carrel.models. It answers from this project, with the tools of Carrel’s server.',
+    );
     return [{ ...COMMON, id: CONFIGURED, name: `Carrel: ${name}`, family: name, detail: 'carrel.models', tooltip }, ...places];
   }
 

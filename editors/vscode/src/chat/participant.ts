@@ -3,7 +3,6 @@
 import * as vscode from 'vscode';
 import { activeSelection, type ContextClient } from '../context_client';
 import { isCancelled, localFolders, summary, type Memory } from '../memory/memory';
-import { count } from '../memory/labels';
 import type { AugmentResult, ContextResult, DroppedResult, LinesParam } from '../protocol';
 import { lines } from '../receipts/nodes';
 import { overlap, type Details, type Outcome, type Place, type Question, type Receipts } from '../receipts/receipts';
@@ -23,6 +22,7 @@ import {
   INSTRUCTIONS,
   NO_FOLDER,
   NO_WORDS,
+  notComplete,
   NOTHING_FITS,
   NOTHING_SELECTED,
   PLACES_FIT,
@@ -63,7 +63,7 @@ export class Participant {
       if (!localFolders().length) stream.markdown(NO_FOLDER);
       else if (request.command === 'index') await this.index(stream, token);
       else if (isPlacesOnly(request.model) && NEED_A_MODEL.has(request.command))
-        stream.markdown(chooseAModel('This takes a chat model'));
+        stream.markdown(chooseAModel(vscode.l10n.t('This takes a chat model')));
       else if (request.command === 'review') await this.issues.answer(request, stream, token, metadata);
       else await this.ask(request, context, stream, token, metadata);
       return { metadata };
@@ -74,9 +74,9 @@ export class Participant {
   }
 
   private async index(stream: vscode.ChatResponseStream, token: vscode.CancellationToken): Promise<void> {
-    stream.progress('Indexing the project');
+    stream.progress(vscode.l10n.t('Indexing the project'));
     const results = await this.memory.indexUnseen(token);
-    stream.markdown(`${results.length ? summary(results) : this.memory.cancelled()}.`);
+    stream.markdown(vscode.l10n.t('{0}.', results.length ? summary(results) : this.memory.cancelled()));
   }
 
   /** `turn` is filled as far as the turn gets: what was asked of the model, and what it said. */
@@ -92,7 +92,11 @@ export class Participant {
       stream.markdown(WITHOUT_WORDS[request.command ?? ''] ?? NO_WORDS);
       return;
     }
-    stream.progress(this.memory.hasIndex ? 'Looking through the project' : 'Indexing the project for its first answer');
+    stream.progress(
+      this.memory.hasIndex
+        ? vscode.l10n.t('Looking through the project')
+        : vscode.l10n.t('Indexing the project for its first answer'),
+    );
     const history = conversation(exchangesOf(context), historyRoom(request.model.maxInputTokens));
     const attached = attachments(request);
     const [files, within] = await filesAndFolders(attached.flatMap(fileOf));
@@ -114,13 +118,15 @@ export class Participant {
     if (request.command === 'search' || alone) {
       const pack = await this.contextClient.context(question, details, token);
       show(pack, stream);
-      if (alone) stream.markdown(chooseAModel('No chat model was asked'));
+      if (alone) stream.markdown(chooseAModel(vscode.l10n.t('No chat model was asked')));
       turn.asked = withPlaces(asked.text, 'Carrel listed', pack.hits.map(named));
       return;
     }
     const set = isConfigured(request.model);
     const tools = request.command === 'tools';
-    const purpose = tools ? 'To answer your question with tools' : 'To say your question in the words of this project';
+    const purpose = tools
+      ? vscode.l10n.t('To answer your question with tools')
+      : vscode.l10n.t('To say your question in the words of this project');
     const lent: Lent = { complete: (params, asking) => complete(request.model, params, purpose, asking) };
     if (tools || set) {
       turn.asked = withPlaces(asked.text, 'attached', chosen);
@@ -185,7 +191,7 @@ export class Participant {
     try {
       const response = await request.model.sendRequest(
         messages,
-        { justification: 'To answer your question about this project' },
+        { justification: vscode.l10n.t('To answer your question about this project') },
         token,
       );
       const citations = new CitationStream(pack.hits.filter(hit => !hit.notLocal));
@@ -209,7 +215,7 @@ export class Participant {
 function tell(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   for (const hit of pack.hits) if (!hit.notLocal) stream.reference(location(hit.uri, hit.startLine, hit.endLine));
   if (pack.error) stream.markdown(`> ${pack.error}\n\n`);
-  else if (pack.pending) stream.markdown(`> The index isn't complete: ${count(pack.pending, 'file')} to go.\n\n`);
+  else if (pack.pending) stream.markdown(`> ${notComplete(pack.pending)}\n\n`);
   else if (!pack.hits.length) stream.markdown(`> ${NOTHING_FITS}\n\n`);
 }
 
@@ -232,10 +238,13 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
 function chooseAModel(why: string): vscode.MarkdownString {
   const command = (id: string, argument: string): string => `command:${id}?${encodeURIComponent(JSON.stringify([argument]))}`;
   const [search, settings] = ['workbench.extensions.search', 'workbench.action.openSettings'] as const;
-  const text = new vscode.MarkdownString(
-    `\n\n${why}. Choose one below the question; [install one](${command(search, '@category:chat')}), such as GitHub Copilot, ` +
-      `and sign in; or name one that runs here or elsewhere in the setting [carrel.models](${command(settings, 'carrel.models')}).`,
+  const ways = vscode.l10n.t(
+    '{0}. Choose one below the question; [install one]({1}), such as GitHub Copilot, and sign in; or name one that runs here or elsewhere in the setting [carrel.models]({2}).',
+    why,
+    command(search, '@category:chat'),
+    command(settings, 'carrel.models'),
   );
+  const text = new vscode.MarkdownString(`\n\n${ways}`);
   text.isTrusted = { enabledCommands: [search, settings] };
   return text;
 }
@@ -270,8 +279,8 @@ function notGiven({ hits, dropped, error }: ContextResult, chosen: readonly Line
       const path = vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true));
       const isIt = (drop: DroppedResult): boolean =>
         drop.path === uri || (drop.path === path && (!drop.endLine || (drop.startLine <= endLine && startLine <= drop.endLine)));
-      const reason = dropped.find(isIt)?.reason ?? 'it lies outside the folder that was asked';
-      return `${path}:${lines({ startLine, endLine })} was not sent: ${reason}.`;
+      const reason = dropped.find(isIt)?.reason ?? vscode.l10n.t('it lies outside the folder that was asked');
+      return vscode.l10n.t('{0}:{1} was not sent: {2}.', path, lines({ startLine, endLine }), reason);
     }),
   );
   return [...named];

@@ -7,9 +7,9 @@ import { spent } from '../receipts/nodes';
 
 /** A line under the answer: a button would be as wide as the chat. */
 export function receiptLink(pack: ContextResult): vscode.MarkdownString {
-  const title = `${count(pack.hits.length, 'place')}, ${spent(pack)}`;
+  const title = vscode.l10n.t('Receipt: {0}, {1}', count(pack.hits.length, 'place'), spent(pack));
   const target = `command:carrel.receipt.show?${encodeURIComponent(JSON.stringify([pack.id]))}`;
-  const link = new vscode.MarkdownString(`\n\n[Receipt: ${title}](${target})`);
+  const link = new vscode.MarkdownString(`\n\n[${title}](${target})`);
   link.isTrusted = { enabledCommands: ['carrel.receipt.show'] };
   return link;
 }

@@ -23,7 +23,7 @@ export async function review(
     {
       canPickMany: true,
       ignoreFocusOut: true,
-      title: `Carrel: about to send ${spent(pack)}. Uncheck what to leave out.`,
+      title: vscode.l10n.t('Carrel: about to send {0}. Uncheck what to leave out.', spent(pack)),
     },
     token,
   );

@@ -1,13 +1,14 @@
 /** The words of `/review`. */
 
+import { l10n } from 'vscode';
 import type { ReviewAnswer } from '../protocol';
 
 export const HOW_TO_REVIEW = [
-  'Describe the issue: its title in the first line, what else is known below. For example:',
+  l10n.t('Describe the issue: its title in the first line, what else is known below. For example:'),
   '',
-  '> `@carrel /review Logins of users with umlauts fail`',
+  `> \`@carrel /review ${l10n.t('Logins of users with umlauts fail')}\``,
   '',
-  'The model that you selected searches the project, then says what the issue takes.',
+  l10n.t('The model that you selected searches the project, then says what the issue takes.'),
 ].join('\n');
 
 /** The first line is the title, the rest the body. */
@@ -27,9 +28,9 @@ export function reviewText({
   const concepts = conceptsRequired.map(concept => `- ${concept}\n`).join('');
   return [
     summary,
-    `**Difficulty:** ${dots} ${difficultyScore} of 5 · **Recommended level:** ${recommendedLevel}`,
-    ...(concepts ? [`**What one must know**\n\n${concepts}`] : []),
-    `**Advice**\n\n${mentoringAdvice}`,
+    l10n.t('**Difficulty:** {0} {1} of 5 · **Recommended level:** {2}', dots, difficultyScore, recommendedLevel),
+    ...(concepts ? [`**${l10n.t('What one must know')}**\n\n${concepts}`] : []),
+    `**${l10n.t('Advice')}**\n\n${mentoringAdvice}`,
   ].join('\n\n');
 }
 
@@ -38,6 +39,6 @@ export function unusableText(problem: string, raw: string): string {
   let longest = 2;
   for (const [run] of raw.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   const fence = '`'.repeat(longest + 1);
-  const said = raw.trim() ? `This is what it said:\n\n${fence}text\n${raw}\n${fence}\n` : 'It said nothing.';
-  return `The model's answer is no review, and asking again didn't help: ${problem}. ${said}`;
+  const said = raw.trim() ? `${l10n.t('This is what it said:')}\n\n${fence}text\n${raw}\n${fence}\n` : l10n.t('It said nothing.');
+  return l10n.t("The model's answer is no review, and asking again didn't help: {0}. {1}", problem, said);
 }

@@ -22,14 +22,14 @@ export class SearchTool implements vscode.LanguageModelTool<Input> {
   ) {}
 
   prepareInvocation({ input }: vscode.LanguageModelToolInvocationPrepareOptions<Input>): vscode.PreparedToolInvocation {
-    const invocationMessage = `Searching the project for “${input.query}”`;
+    const invocationMessage = vscode.l10n.t('Searching the project for “{0}”', input.query);
     // Searching only reads. What is worth asking a person is the first index, which takes time and space.
     if (this.memory.hasIndex) return { invocationMessage };
     return {
       invocationMessage,
       confirmationMessages: {
-        title: 'Search this project with Carrel?',
-        message: `Carrel indexes the project on this machine first, then searches it for “${input.query}”.`,
+        title: vscode.l10n.t('Search this project with Carrel?'),
+        message: vscode.l10n.t('Carrel indexes the project on this machine first, then searches it for “{0}”.', input.query),
       },
     };
   }

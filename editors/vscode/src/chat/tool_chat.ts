@@ -80,8 +80,8 @@ function asMessage({ role, content }: HistoryTurn): ChatMessage {
 
 function progressOf({ kind, tool = '', problem = '' }: ChatStep): string {
   if (kind === 'toolStarted') return tool;
-  if (kind === 'toolRefused') return `${tool} was not run: ${problem}`;
-  return kind === 'askedAgain' ? `Asking again, since the answer can't be used: ${problem}` : '';
+  if (kind === 'toolRefused') return vscode.l10n.t('{0} was not run: {1}', tool, problem);
+  return kind === 'askedAgain' ? vscode.l10n.t("Asking again, since the answer can't be used: {0}", problem) : '';
 }
 
 function show(

@@ -11,10 +11,12 @@ export async function decideInstructions(extension: vscode.Uri): Promise<boolean
   const file = vscode.Uri.joinPath(extension, 'media/chat/carrel.instructions.md');
   await vscode.window.showTextDocument(file, { preview: true });
   const text = on
-    ? 'Agents are told when to search with Carrel: this text goes with what you ask them. Go on?'
-    : 'Tell agents when to search with Carrel? This text then goes with what you ask them, in all your projects. Nothing is written into a project.';
-  const change = on ? 'Stop' : 'Tell Them';
-  const chosen = await vscode.window.showInformationMessage(text, change, on ? 'Go On' : 'Not Now');
+    ? vscode.l10n.t('Agents are told when to search with Carrel: this text goes with what you ask them. Go on?')
+    : vscode.l10n.t(
+        'Tell agents when to search with Carrel? This text then goes with what you ask them, in all your projects. Nothing is written into a project.',
+      );
+  const change = on ? vscode.l10n.t('Stop') : vscode.l10n.t('Tell Them');
+  const chosen = await vscode.window.showInformationMessage(text, change, on ? vscode.l10n.t('Go On') : vscode.l10n.t('Not Now'));
   if (chosen !== change) return on;
   await settings.update(SETTING, on ? undefined : true, vscode.ConfigurationTarget.Global);
   return !on;

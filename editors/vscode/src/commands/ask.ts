@@ -8,8 +8,11 @@ export async function ask(): Promise<void> {
     await vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel ', isPartialQuery: true });
     return;
   }
-  const text = 'Carrel: no chat model is signed in. Install one, such as GitHub Copilot, and sign in; searching needs none.';
-  const chosen = await vscode.window.showInformationMessage(text, 'Find One', 'Search');
-  if (chosen === 'Find One') await vscode.commands.executeCommand('workbench.extensions.search', '@category:chat');
-  if (chosen === 'Search') await vscode.commands.executeCommand('carrel.searchProject');
+  const text = vscode.l10n.t(
+    'Carrel: no chat model is signed in. Install one, such as GitHub Copilot, and sign in; searching needs none.',
+  );
+  const [find, search] = [vscode.l10n.t('Find One'), vscode.l10n.t('Search')];
+  const chosen = await vscode.window.showInformationMessage(text, find, search);
+  if (chosen === find) await vscode.commands.executeCommand('workbench.extensions.search', '@category:chat');
+  if (chosen === search) await vscode.commands.executeCommand('carrel.searchProject');
 }

@@ -29,7 +29,7 @@ export async function attach({ hits, query }: ContextResult): Promise<void> {
   if (open.length < hits.length) {
     const left = count(hits.length - open.length, 'place');
     void vscode.window.showInformationMessage(
-      `Carrel: ${left} with a secret inside not attached: the chat would read the secret.`,
+      vscode.l10n.t('Carrel: {0} with a secret inside not attached: the chat would read the secret.', left),
     );
   }
 }

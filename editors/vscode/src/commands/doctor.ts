@@ -29,7 +29,7 @@ export class Doctor implements vscode.Disposable {
 
   /** Gives the report, which it also shows. */
   async run(): Promise<string> {
-    const title = 'Carrel: Doctor is looking';
+    const title = vscode.l10n.t('Carrel: Doctor is looking');
     const text = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () => this.report());
     // Each report is a document of its own: one that changed would be shown as it was for a moment.
     const query = String(this.reports.size + 1);

@@ -26,11 +26,17 @@ export class GetPython {
   private async get(): Promise<string | undefined> {
     const { archive } = this.own;
     if (!archive)
-      throw new Error('this build of the extension names no Python to get. Choose one with the setting carrel.server.python.');
+      throw new Error(
+        vscode.l10n.t('this build of the extension names no Python to get. Choose one with the setting carrel.server.python.'),
+      );
     const stop = new AbortController();
     try {
       const python = await vscode.window.withProgress(
-        { location: vscode.ProgressLocation.Notification, title: `Carrel: getting Python ${archive.version}`, cancellable: true },
+        {
+          location: vscode.ProgressLocation.Notification,
+          title: vscode.l10n.t('Carrel: getting Python {0}', archive.version),
+          cancellable: true,
+        },
         (progress, token) => {
           token.onCancellationRequested(() => stop.abort());
           let shown = 0;
@@ -42,7 +48,7 @@ export class GetPython {
               const percent = total ? Math.floor((100 * received) / total) : 0;
               if (total && percent === shown) return;
               progress.report({
-                message: total ? `${bytes(received)} of ${bytes(total)}` : bytes(received),
+                message: total ? vscode.l10n.t('{0} of {1}', bytes(received), bytes(total)) : bytes(received),
                 increment: percent - shown,
               });
               shown = percent;
@@ -52,7 +58,7 @@ export class GetPython {
       );
       if ((await this.machine.output(python, ['--version'])) === undefined) {
         this.own.remove(archive);
-        throw new Error("it can't be run on this machine");
+        throw new Error(vscode.l10n.t("it can't be run on this machine"));
       }
       await this.server.restart();
       return python;
@@ -63,13 +69,14 @@ export class GetPython {
   }
 
   private async failed(why: string): Promise<void> {
+    const [again, settings] = [vscode.l10n.t('Try Again'), vscode.l10n.t('Open Settings')];
     const chosen = await vscode.window.showErrorMessage(
-      `Carrel: Python was not installed: ${why}.`,
-      'Try Again',
-      'Open Settings',
+      vscode.l10n.t('Carrel: Python was not installed: {0}.', why),
+      again,
+      settings,
     );
-    if (chosen === 'Try Again') await this.run();
-    if (chosen === 'Open Settings') await openServerSettings();
+    if (chosen === again) await this.run();
+    if (chosen === settings) await openServerSettings();
   }
 }
 

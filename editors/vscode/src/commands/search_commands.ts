@@ -26,7 +26,10 @@ export function searchCommands(
       const pack = await contextFor(plainly, memory, text);
       if (!pack) return undefined;
       await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
-      void vscode.window.setStatusBarMessage(`Carrel: ${count(pack.hits.length, 'place')} and the question copied`, 5_000);
+      void vscode.window.setStatusBarMessage(
+        vscode.l10n.t('Carrel: {0} and the question copied', count(pack.hits.length, 'place')),
+        5_000,
+      );
       return pack;
     },
     'carrel.previewContext': async (text?: string) => {
@@ -52,18 +55,20 @@ async function contextFor(ask: Ask, memory: Memory, given: string | undefined): 
   const text =
     given ??
     (await vscode.window.showInputBox({
-      title: 'Carrel: context for which question?',
+      title: vscode.l10n.t('Carrel: context for which question?'),
       value: value.includes('\n') ? '' : value,
     }));
   if (!text?.trim()) return undefined;
-  if (!localFolders().length) throw new Error('open a folder first.');
-  const title = memory.hasIndex ? 'Carrel: looking through the project' : 'Carrel: indexing the project for its first answer';
+  if (!localFolders().length) throw new Error(vscode.l10n.t('open a folder first.'));
+  const title = memory.hasIndex
+    ? vscode.l10n.t('Carrel: looking through the project')
+    : vscode.l10n.t('Carrel: indexing the project for its first answer');
   return vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (_, token) => {
       const pack = await ask({ text, from: 'command' }, token);
       if (pack.error && !pack.text) throw new Error(pack.error);
-      if (!pack.hits.length) throw new Error(pack.error ?? 'nothing in the project fits this question.');
+      if (!pack.hits.length) throw new Error(pack.error ?? vscode.l10n.t('nothing in the project fits this question.'));
       return pack;
     },
   );
@@ -80,7 +85,7 @@ async function similar(server: Supervisor): Promise<readonly HitResult[]> {
   });
   const places = hits.map(hit => new vscode.Location(vscode.Uri.parse(hit.uri, true), new vscode.Position(hit.startLine - 1, 0)));
   if (places.length) await vscode.commands.executeCommand('editor.action.peekLocations', uri, start, places, 'peek');
-  else void vscode.window.showInformationMessage('Carrel: nothing in the project is like this code.');
+  else void vscode.window.showInformationMessage(vscode.l10n.t('Carrel: nothing in the project is like this code.'));
   return hits;
 }
 
@@ -91,10 +96,10 @@ function note(label: string, description = ''): vscode.QuickPickItem {
 
 /** A list that follows what is typed. Order and choice are the server's: the list must not filter again. */
 async function search(server: Supervisor, memory: Memory): Promise<void> {
-  if (!localFolders().length) throw new Error('open a folder first.');
+  if (!localFolders().length) throw new Error(vscode.l10n.t('open a folder first.'));
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
-  pick.title = 'Carrel: Search';
-  pick.placeholder = 'Words, a question, or a name';
+  pick.title = vscode.l10n.t('Carrel: Search');
+  pick.placeholder = vscode.l10n.t('Words, a question, or a name');
   const folder = onlyFolder();
   const where = folder ? { workspaceFolder: folder } : {};
   let timer: NodeJS.Timeout | undefined;
@@ -112,7 +117,12 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
       await memory.look();
       if (running !== source) return;
       if (!memory.hasIndex)
-        pick.items = [note('$(sync~spin) Indexing the project first', 'the places come as soon as it is done')];
+        pick.items = [
+          note(
+            `$(sync~spin) ${vscode.l10n.t('Indexing the project first')}`,
+            vscode.l10n.t('the places come as soon as it is done'),
+          ),
+        ];
       const asked = { ...where, query, limit: 30, plan: 'never', waitMs: memory.waitMs } as const;
       const { hits, state } = await server.request('carrel/search', asked, source.token);
       if (running !== source) return;
@@ -124,8 +134,11 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
         hit,
       }));
       if (state === 'indexing')
-        pick.items = [...rows, note('$(sync~spin) The project is being indexed', 'places may be missing')];
-      else pick.items = rows.length ? rows : [note('$(circle-slash) Nothing in the project fits')];
+        pick.items = [
+          ...rows,
+          note(`$(sync~spin) ${vscode.l10n.t('The project is being indexed')}`, vscode.l10n.t('places may be missing')),
+        ];
+      else pick.items = rows.length ? rows : [note(`$(circle-slash) ${vscode.l10n.t('Nothing in the project fits')}`)];
     } catch (error) {
       if (!source.token.isCancellationRequested) throw error;
     } finally {

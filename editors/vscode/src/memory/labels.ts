@@ -1,5 +1,6 @@
 /** Numbers and states as people read them. */
 
+import { env, l10n } from 'vscode';
 import type { StatusResult } from '../protocol';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
@@ -12,11 +13,41 @@ export function bytes(count: number): string {
     value /= 1_000;
     unit += 1;
   }
-  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? ''}`;
+  return `${numeral(unit && value < 10 ? Number(value.toFixed(1)) : Math.round(value))} ${units[unit] ?? ''}`;
 }
 
-export function count(amount: number, singular: string, plural = `${singular}s`): string {
-  return `${amount.toLocaleString('en-US')} ${amount === 1 ? singular : plural}`;
+/** A number with the signs of the editor's language. */
+export function numeral(value: number): string {
+  return value.toLocaleString(env.language);
+}
+
+/** What is counted: one of it, and several. */
+const COUNTED = {
+  byte: [l10n.t('{0} byte'), l10n.t('{0} bytes')],
+  character: [l10n.t('{0} character'), l10n.t('{0} characters')],
+  file: [l10n.t('{0} file'), l10n.t('{0} files')],
+  'more name': [l10n.t('{0} more name'), l10n.t('{0} more names')],
+  'more place': [l10n.t('{0} more place'), l10n.t('{0} more places')],
+  'more word': [l10n.t('{0} more word'), l10n.t('{0} more words')],
+  number: [l10n.t('{0} number'), l10n.t('{0} numbers')],
+  path: [l10n.t('{0} path'), l10n.t('{0} paths')],
+  piece: [l10n.t('{0} piece'), l10n.t('{0} pieces')],
+  place: [l10n.t('{0} place'), l10n.t('{0} places')],
+  request: [l10n.t('{0} request'), l10n.t('{0} requests')],
+  search: [l10n.t('{0} search'), l10n.t('{0} searches')],
+  secret: [l10n.t('{0} secret'), l10n.t('{0} secrets')],
+  text: [l10n.t('{0} text'), l10n.t('{0} texts')],
+  token: [l10n.t('{0} token'), l10n.t('{0} tokens')],
+} as const;
+
+export function count(amount: number, what: keyof typeof COUNTED): string {
+  return COUNTED[what][amount === 1 ? 0 : 1].replace('{0}', numeral(amount));
+}
+
+/** "a, b and c". */
+export function joined(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length > 1 ? l10n.t('{0} and {1}', parts.slice(0, -1).join(l10n.t(', ')), last) : last;
 }
 
 /** Whether a run over all files was stopped, or never ended, so that only a part of the project is found. */
@@ -26,44 +57,44 @@ export function isPartial({ state, files, complete, unfinished = 0 }: StatusResu
 
 /** What the server advises, in the words of the editor's commands. */
 export function inEditor(text: string): string {
-  return text.replaceAll('`carrel index`', '“Carrel: Index This Project”');
+  return text.replaceAll('`carrel index`', l10n.t('“Carrel: Index This Project”'));
 }
 
 /** How the index of one folder is, in a few words. */
 export function stateOf(status: StatusResult): string {
   switch (status.state) {
     case 'empty':
-      return 'not indexed yet';
+      return l10n.t('not indexed yet');
     case 'indexing':
-      return status.pending ? `indexing, ${count(status.pending, 'file')} to go` : 'indexing';
+      return status.pending ? l10n.t('indexing, {0} to go', count(status.pending, 'file')) : l10n.t('indexing');
     case 'error':
-      return status.error ?? 'error';
+      return status.error ?? l10n.t('error');
     case 'ready':
-      if (isPartial(status)) return status.role === 'follower' ? 'another window is indexing it' : `${part(status)}: resume`;
-      return status.pending ? `ready, ${count(status.pending, 'file')} to update` : 'ready';
+      if (isPartial(status))
+        return status.role === 'follower' ? l10n.t('another window is indexing it') : l10n.t('{0}: resume', part(status));
+      return status.pending ? l10n.t('ready, {0} to update', count(status.pending, 'file')) : l10n.t('ready');
   }
 }
 
 /** "18,445 of 50,001 files", as far as it is known how many there are. */
 function part({ files, unfinished = 0 }: StatusResult): string {
-  const indexed = files.toLocaleString('en-US');
-  return unfinished ? `${indexed} of ${count(files + unfinished, 'file')}` : `${count(files, 'file')}, not all`;
+  return unfinished
+    ? l10n.t('{0} of {1}', numeral(files), count(files + unfinished, 'file'))
+    : l10n.t('{0}, not all', count(files, 'file'));
 }
 
 /** What is said of a run that was cancelled. */
 export function cancelledText(statuses: readonly StatusResult[]): string {
-  return `cancelled, ${count(
-    statuses.reduce((sum, { files }) => sum + files, 0),
-    'file',
-  )} kept`;
+  const files = statuses.reduce((sum, status) => sum + status.files, 0);
+  return l10n.t('cancelled, {0} kept', count(files, 'file'));
 }
 
 /** How far work is, from the server's "18445/50001 files": the numbers as people read them, and a bar. */
 export function progressText({ message, percentage }: Work): string {
   const found = /^(\d+)\/(\d+) files(.*)$/.exec(message);
-  if (!found) return message || 'looking for changed files';
+  if (!found) return message || l10n.t('looking for changed files');
   const [, done, total, more = ''] = found;
-  return `${bar(percentage)} ${Number(done).toLocaleString('en-US')} of ${count(Number(total), 'file')}${more}`;
+  return `${bar(percentage)} ${l10n.t('{0} of {1}', numeral(Number(done)), count(Number(total), 'file'))}${more}`;
 }
 
 const BAR = 8;
@@ -110,34 +141,43 @@ export function badge(
     command,
   });
   if (server.kind === 'failed') {
-    const text = server.lacks === 'python' ? 'Carrel: needs Python' : 'Carrel: problem';
+    const text = server.lacks === 'python' ? l10n.t('Carrel: needs Python') : l10n.t('Carrel: problem');
     const command = server.lacks === 'python' ? 'carrel.getPython' : 'carrel.doctor';
     return { ...about('warning', text, `${server.problem}\n${server.remedy}`, command), trouble: true };
   }
-  if (server.kind === 'starting') return about('sync~spin', 'Carrel: starting', 'the server starts');
-  if (server.kind === 'waiting') return about('sync~spin', 'Carrel: starting', `the server ${server.reason}; it starts again`);
-  if (work) return about('sync~spin', `Carrel: indexing, ${progressText(work)}`, `${work.title}, ${progressText(work)}`);
+  if (server.kind === 'starting') return about('sync~spin', l10n.t('Carrel: starting'), l10n.t('the server starts'));
+  if (server.kind === 'waiting')
+    return about('sync~spin', l10n.t('Carrel: starting'), l10n.t('the server {0}; it starts again', server.reason));
+  if (work)
+    return about('sync~spin', l10n.t('Carrel: indexing, {0}', progressText(work)), `${work.title}, ${progressText(work)}`);
   const broken = statuses.find(status => status.state === 'error');
-  if (broken) return { ...about('warning', 'Carrel: problem', broken.error ?? 'error', 'carrel.doctor'), trouble: true };
+  if (broken)
+    return { ...about('warning', l10n.t('Carrel: problem'), broken.error ?? l10n.t('error'), 'carrel.doctor'), trouble: true };
   const partial = statuses.find(isPartial);
-  if (partial?.role === 'follower') return about('sync~spin', 'Carrel: indexing', 'another window is indexing this project');
+  if (partial?.role === 'follower')
+    return about('sync~spin', l10n.t('Carrel: indexing'), l10n.t('another window is indexing this project'));
   if (partial)
     return about(
       'debug-pause',
-      `Carrel: ${part(partial)}: resume`,
-      'a part of the project is indexed; click to index the rest',
+      l10n.t('Carrel: {0}: resume', part(partial)),
+      l10n.t('a part of the project is indexed; click to index the rest'),
       RESUME,
     );
   const indexed = statuses.some(({ files }) => files);
   if (!on && !indexed) {
-    const keep = usable ? '' : '. In Restricted Mode nothing is kept indexed: trust this folder first';
-    return about('library', 'Carrel: on request', `the first question to @carrel indexes this project${keep}`);
+    const keep = usable ? '' : l10n.t('. In Restricted Mode nothing is kept indexed: trust this folder first');
+    return about('library', l10n.t('Carrel: on request'), l10n.t('the first question to @carrel indexes this project') + keep);
   }
-  if (!statuses.length) return about('sync~spin', 'Carrel: opening', 'the index is being opened');
+  if (!statuses.length) return about('sync~spin', l10n.t('Carrel: opening'), l10n.t('the index is being opened'));
   if (statuses.every(({ state }) => state === 'empty'))
-    return about('library', 'Carrel: not indexed', 'click to index this project', RESUME);
-  if (statuses.some(({ state }) => state === 'indexing')) return about('sync~spin', 'Carrel: indexing', 'indexing');
-  return about('library', 'Carrel: ready', on ? 'ready' : 'ready; each question brings the index up to date');
+    return about('library', l10n.t('Carrel: not indexed'), l10n.t('click to index this project'), RESUME);
+  if (statuses.some(({ state }) => state === 'indexing'))
+    return about('sync~spin', l10n.t('Carrel: indexing'), l10n.t('indexing'));
+  return about(
+    'library',
+    l10n.t('Carrel: ready'),
+    on ? l10n.t('ready') : l10n.t('ready; each question brings the index up to date'),
+  );
 }
 
 const RESUME = 'carrel.memory.index';

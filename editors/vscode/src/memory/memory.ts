@@ -76,7 +76,11 @@ export class Memory implements vscode.Disposable {
   /** Index one folder, or every one, where a person can see it and stop it: one such progress at a time. */
   async index(only?: string): Promise<IndexResult[]> {
     await this.inSight?.catch(() => undefined);
-    const options = { location: vscode.ProgressLocation.Notification, title: 'Carrel: indexing', cancellable: true };
+    const options = {
+      location: vscode.ProgressLocation.Notification,
+      title: vscode.l10n.t('Carrel: indexing'),
+      cancellable: true,
+    };
     const results = vscode.window.withProgress(options, async (progress, token) => {
       let reached = 0;
       const following = this.server.onProgress(() => {
@@ -162,7 +166,7 @@ export class Memory implements vscode.Disposable {
     void vscode.commands.executeCommand('setContext', 'carrel.indexing', indexing);
     if (this.state.all.some(({ state }) => state === 'ready'))
       void vscode.commands.executeCommand('setContext', 'carrel.indexed', true);
-    this.view.badge = indexing ? { value: 1, tooltip: 'Indexing' } : undefined;
+    this.view.badge = indexing ? { value: 1, tooltip: vscode.l10n.t('Indexing') } : undefined;
     this.tree.renew();
   }
 
@@ -185,7 +189,7 @@ export class Memory implements vscode.Disposable {
         if (node.toggle) await this.switches.turn(node.toggle.key, state === vscode.TreeItemCheckboxState.Checked);
       }
     } catch (error) {
-      void vscode.window.showErrorMessage(`Carrel: this can't be switched: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(vscode.l10n.t("Carrel: this can't be switched: {0}", messageOf(error)));
       this.tree.redraw(); // the box shows the setting as it is
     }
   }
@@ -223,18 +227,16 @@ export function localFolders(): readonly vscode.WorkspaceFolder[] {
 export function summary(results: readonly IndexResult[]): string {
   const sum = (of: (result: IndexResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const parts = [
-    [sum(one => one.added + one.changed), 'indexed'],
-    [sum(one => one.removed), 'removed'],
-    [sum(one => one.failed), 'failed'],
+    [sum(one => one.added + one.changed), vscode.l10n.t('{0} indexed')],
+    [sum(one => one.removed), vscode.l10n.t('{0} removed')],
+    [sum(one => one.failed), vscode.l10n.t('{0} failed')],
   ] as const;
-  const told = parts.filter(([files]) => files).map(([files, what]) => `${count(files, 'file')} ${what}`);
-  return (
-    told.join(', ') ||
-    `nothing has changed, ${count(
-      sum(one => one.unchanged),
-      'file',
-    )} indexed`
+  const told = parts.filter(([files]) => files).map(([files, what]) => what.replace('{0}', count(files, 'file')));
+  const unchanged = count(
+    sum(one => one.unchanged),
+    'file',
   );
+  return told.join(vscode.l10n.t(', ')) || vscode.l10n.t('nothing has changed, {0} indexed', unchanged);
 }
 
 export function isCancelled(error: unknown): boolean {

@@ -1,10 +1,11 @@
 /** The Memory view as plain data; `tree.ts` draws it. */
 
+import { l10n } from 'vscode';
 import type { StatusResult } from '../protocol';
 import type { Budget } from '../settings';
 import type { ServerState } from '../server/supervisor';
 import type { Work } from './state';
-import { bytes, count, isPartial, progressText, stateOf } from './labels';
+import { bytes, count, isPartial, numeral, progressText, stateOf } from './labels';
 
 /** How the ids of the models in the package begin. */
 const BUNDLED = 'carrel-embed';
@@ -75,10 +76,10 @@ export function memoryNodes(
     }),
     {
       id: 'answers',
-      label: 'Last answers',
+      label: l10n.t('Last answers'),
       icon: 'history',
       open: true,
-      children: answers.length ? answers : [{ id: 'answers/none', label: 'None yet: ask @carrel in the chat' }],
+      children: answers.length ? answers : [{ id: 'answers/none', label: l10n.t('None yet: ask @carrel in the chat') }],
     },
     howItWorks(),
   ];
@@ -86,56 +87,60 @@ export function memoryNodes(
 
 function settings(choices: Choices): Node[] {
   const restricted = {
-    description: 'off in Restricted Mode',
-    tooltip:
+    description: l10n.t('off in Restricted Mode'),
+    tooltip: l10n.t(
       "This folder isn't trusted, so nothing in it is indexed by itself. Click to see what trusting it means. You can ask @carrel in any case.",
+    ),
     icon: 'lock',
     command: { id: 'workbench.trust.manage' },
   };
   return [
     {
       id: 'enabled',
-      label: 'Help my other chats too',
+      label: l10n.t('Help my other chats too'),
       ...(choices.usable
         ? {
             toggle: { key: 'ragEnabled', on: choices.enabled } as const,
-            tooltip:
+            tooltip: l10n.t(
               'Chats that run through a Carrel proxy get the right parts of this project by themselves, and the server starts with the folder. @carrel and #carrel work in any case. Kept for you, not in the project.',
+            ),
           }
         : restricted),
     },
     {
       id: 'auto',
-      label: 'Keep this project indexed',
+      label: l10n.t('Keep this project indexed'),
       ...(choices.usable
         ? {
             toggle: { key: 'ragAutoIndex', on: choices.autoIndex } as const,
-            tooltip: 'The index is brought up to date whenever this folder is opened. Kept for you, not in the project.',
+            tooltip: l10n.t('The index is brought up to date whenever this folder is opened. Kept for you, not in the project.'),
           }
         : restricted),
     },
     {
       id: 'topK',
-      label: 'Places per answer',
-      description: `at most ${choices.topK}`,
+      label: l10n.t('Places per answer'),
+      description: l10n.t('at most {0}', choices.topK),
       icon: 'list-ordered',
       command: { id: 'carrel.memory.setTopK' },
     },
     {
       id: 'budget',
-      label: 'Budget',
+      label: l10n.t('Budget'),
       description: budgetText(choices),
       icon: 'dashboard',
       tooltip: choices.growsTo
-        ? 'How much of the project goes with a question: it grows with the window of the chat’s model. Click to set one limit.'
-        : 'How much of the project goes with a question, whatever the chat’s model takes.',
+        ? l10n.t(
+            'How much of the project goes with a question: it grows with the window of the chat’s model. Click to set one limit.',
+          )
+        : l10n.t('How much of the project goes with a question, whatever the chat’s model takes.'),
       command: { id: 'carrel.memory.setBudget' },
     },
   ];
 }
 
 function budgetText({ budget: { chars = 0, tokens }, growsTo }: Choices): string {
-  if (growsTo) return `up to ${count(growsTo, 'token')}`;
+  if (growsTo) return l10n.t('up to {0}', count(growsTo, 'token'));
   return tokens === undefined ? count(chars, 'character') : count(tokens, 'token');
 }
 
@@ -148,11 +153,18 @@ function troubles(server: ServerState): Node[] {
 function index(folder: Folder, running: boolean): Node[] {
   const { status, uri } = folder;
   if (!status)
-    return [{ id: `${uri}/state`, label: 'Index', description: running ? 'opening' : 'not running', icon: 'database' }];
+    return [
+      {
+        id: `${uri}/state`,
+        label: l10n.t('Index'),
+        description: running ? l10n.t('opening') : l10n.t('not running'),
+        icon: 'database',
+      },
+    ];
   const nodes: Node[] = [
     {
       id: `${uri}/state`,
-      label: 'Index',
+      label: l10n.t('Index'),
       description: stateOf(status),
       icon: status.state === 'error' ? 'error' : 'database',
       tooltip: status.store,
@@ -166,30 +178,30 @@ function index(folder: Folder, running: boolean): Node[] {
     nodes.push(
       {
         id: `${uri}/files`,
-        label: 'Files',
-        description: status.files.toLocaleString('en-US'),
+        label: l10n.t('Files'),
+        description: numeral(status.files),
         icon: 'files',
         children: languages(status, uri),
       },
-      { id: `${uri}/chunks`, label: 'Pieces', description: status.chunks.toLocaleString('en-US'), icon: 'symbol-snippet' },
-      { id: `${uri}/size`, label: 'Size', description: bytes(status.bytes), icon: 'save', tooltip: status.store },
+      { id: `${uri}/chunks`, label: l10n.t('Pieces'), description: numeral(status.chunks), icon: 'symbol-snippet' },
+      { id: `${uri}/size`, label: l10n.t('Size'), description: bytes(status.bytes), icon: 'save', tooltip: status.store },
       {
         id: `${uri}/model`,
-        label: 'Search model',
-        description: status.model.id.startsWith(BUNDLED) ? 'built in, runs here' : status.model.id,
+        label: l10n.t('Search model'),
+        description: status.model.id.startsWith(BUNDLED) ? l10n.t('built in, runs here') : status.model.id,
         icon: 'circuit-board',
-        tooltip: `${status.model.id}, ${count(status.model.dims, 'number')} for each piece`,
+        tooltip: l10n.t('{0}, {1} for each piece', status.model.id, count(status.model.dims, 'number')),
       },
     );
   }
   if (status.maskedSecrets) {
-    const description = `${count(status.maskedSecrets, 'secret')} in ${count(status.maskedFiles, 'file')}`;
-    nodes.push({ id: `${uri}/masked`, label: 'Secrets hidden', description, icon: 'lock' });
+    const description = l10n.t('{0} in {1}', count(status.maskedSecrets, 'secret'), count(status.maskedFiles, 'file'));
+    nodes.push({ id: `${uri}/masked`, label: l10n.t('Secrets hidden'), description, icon: 'lock' });
   }
   const lacking = status.chunksWithoutVectors;
   if (lacking) {
-    const description = `${count(lacking, 'piece')}, found by words`;
-    nodes.push({ id: `${uri}/lacking`, label: 'Without a vector', description, icon: 'warning' });
+    const description = l10n.t('{0}, found by words', count(lacking, 'piece'));
+    nodes.push({ id: `${uri}/lacking`, label: l10n.t('Without a vector'), description, icon: 'warning' });
   }
   if (status.failedFiles) nodes.push(failed(status, uri));
   if (status.skipped.length) nodes.push(skipped(status, uri));
@@ -205,10 +217,10 @@ function languages(status: StatusResult, uri: string): Node[] {
 function failed(status: StatusResult, uri: string): Node {
   return {
     id: `${uri}/failed`,
-    label: 'Failed',
+    label: l10n.t('Failed'),
     description: count(status.failedFiles, 'file'),
     icon: 'warning',
-    tooltip: 'The next run tries again what the model did not refuse.',
+    tooltip: l10n.t('The next run tries again what the model did not refuse.'),
     children: status.failed.map(({ path, reason }) => ({ id: `${uri}/failed/${path}`, label: path, description: reason })),
   };
 }
@@ -232,13 +244,13 @@ function skipped(status: StatusResult, uri: string): Node {
       icon: 'exclude',
       children: [
         ...paths.map(path => ({ id: `${uri}/skipped/${reason}/${path}`, label: path })),
-        ...(more > 0 ? [{ id: `${uri}/skipped/${reason}/`, label: `and ${more.toLocaleString('en-US')} more` }] : []),
+        ...(more > 0 ? [{ id: `${uri}/skipped/${reason}/`, label: l10n.t('and {0} more', numeral(more)) }] : []),
       ],
     };
   });
   return {
     id: `${uri}/skipped`,
-    label: 'Left out',
+    label: l10n.t('Left out'),
     description: count(
       all.reduce((sum, [, number]) => sum + number, 0),
       'path',
@@ -250,13 +262,13 @@ function skipped(status: StatusResult, uri: string): Node {
 
 function howItWorks(): Node {
   const lines = [
-    'Your files are cut along functions and classes and indexed on this machine; nothing leaves it.',
-    'A question finds the places that fit, and they are put in front of it within the budget.',
-    'The receipt of each answer shows what was sent, why, and what was left out.',
+    l10n.t('Your files are cut along functions and classes and indexed on this machine; nothing leaves it.'),
+    l10n.t('A question finds the places that fit, and they are put in front of it within the budget.'),
+    l10n.t('The receipt of each answer shows what was sent, why, and what was left out.'),
   ];
   return {
     id: 'how',
-    label: 'How it works',
+    label: l10n.t('How it works'),
     icon: 'question',
     children: lines.map((label, i) => ({ id: `how/${i}`, label, tooltip: label })),
   };

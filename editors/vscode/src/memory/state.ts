@@ -1,5 +1,6 @@
 /** What is known of the project memory at this moment: each folder's status, and the work that is going on. */
 
+import { l10n } from 'vscode';
 import type { StatusResult } from '../protocol';
 import type { WorkProgress } from '../server/connection';
 
@@ -32,7 +33,7 @@ export class MemoryState {
     }
     const before = this.works.get(token);
     this.works.set(token, {
-      title: progress.kind === 'begin' ? progress.title : (before?.title ?? 'Indexing'),
+      title: progress.kind === 'begin' ? progress.title : (before?.title ?? l10n.t('Indexing')),
       message: progress.message ?? before?.message ?? '',
       percentage: progress.percentage ?? before?.percentage ?? 0,
     });

@@ -6,7 +6,7 @@ import type { Supervisor } from '../server/supervisor';
 import { keyProblem, type Keys } from './keys';
 import { ACTIONS, keyRows, modelRows, type Row } from './rows';
 
-const CHOOSE = 'Choose a model to enter its key, or an action';
+const CHOOSE = vscode.l10n.t('Choose a model to enter its key, or an action');
 
 type Item = vscode.QuickPickItem & { readonly row?: Row };
 
@@ -47,8 +47,8 @@ class Models {
     const provider = given ?? (await this.provider());
     if (!provider) return;
     const text = await vscode.window.showInputBox({
-      title: `Carrel: Key for ${provider}`,
-      prompt: "It is kept in the editor's secret storage, not in your settings, and given to Carrel's server only",
+      title: vscode.l10n.t('Carrel: Key for {0}', provider),
+      prompt: vscode.l10n.t("It is kept in the editor's secret storage, not in your settings, and given to Carrel's server only"),
       password: true,
       ignoreFocusOut: true,
       validateInput: keyProblem,
@@ -56,37 +56,40 @@ class Models {
     if (text === undefined || keyProblem(text)) return;
     await this.#keys.set(provider, text.trim());
     await this.server.giveKeys();
-    void vscode.window.setStatusBarMessage(`Carrel: the key for ${provider} is kept`, 5_000);
+    void vscode.window.setStatusBarMessage(vscode.l10n.t('Carrel: the key for {0} is kept', provider), 5_000);
   }
 
   async removeKey(): Promise<void> {
     const kept = await this.#keys.providers();
     if (!kept.length) {
       void vscode.window.showInformationMessage(
-        'Carrel: the editor keeps no key. One in the environment or in the keyring is removed there.',
+        vscode.l10n.t('Carrel: the editor keeps no key. One in the environment or in the keyring is removed there.'),
       );
       return;
     }
-    const provider = await vscode.window.showQuickPick(kept, { title: 'Carrel: Remove the Key of Which Provider?' });
+    const provider = await vscode.window.showQuickPick(kept, {
+      title: vscode.l10n.t('Carrel: Remove the Key of Which Provider?'),
+    });
     if (!provider) return;
     await this.#keys.remove(provider);
     await this.server.giveKeys();
-    void vscode.window.setStatusBarMessage(`Carrel: the key for ${provider} is removed`, 5_000);
+    void vscode.window.setStatusBarMessage(vscode.l10n.t('Carrel: the key for {0} is removed', provider), 5_000);
   }
 
   private async provider(): Promise<string | undefined> {
     const found = await this.server.request('carrel/providers', {});
     const rows = keyRows(found, await this.#keys.providers());
-    if (!rows.length) throw new Error('this version of the server knows nothing that takes a key.');
-    return (await vscode.window.showQuickPick(rows.map(itemOf), { title: 'Carrel: Enter the Key of What?' }))?.row?.provider;
+    if (!rows.length) throw new Error(vscode.l10n.t('this version of the server knows nothing that takes a key.'));
+    return (await vscode.window.showQuickPick(rows.map(itemOf), { title: vscode.l10n.t('Carrel: Enter the Key of What?') }))?.row
+      ?.provider;
   }
 
   /** Stays while a test runs, and while a dialog asks for a permission. */
   private async choose(check: boolean): Promise<Row | undefined> {
     const pick = vscode.window.createQuickPick<Item>();
     const over = new vscode.CancellationTokenSource();
-    pick.title = 'Carrel: Models and Keys';
-    pick.placeholder = check ? 'Asking each model…' : CHOOSE;
+    pick.title = vscode.l10n.t('Carrel: Models and Keys');
+    pick.placeholder = check ? vscode.l10n.t('Asking each model…') : CHOOSE;
     pick.ignoreFocusOut = true;
     pick.busy = true;
     const chosen = new Promise<Row | undefined>(resolve => {
@@ -110,7 +113,12 @@ class Models {
 
 function items({ models }: ProvidersResult): Item[] {
   const heading = (label: string): Item => ({ label, kind: vscode.QuickPickItemKind.Separator });
-  return [heading('models'), ...models.flatMap(modelRows).map(itemOf), heading('actions'), ...ACTIONS.map(itemOf)];
+  return [
+    heading(vscode.l10n.t('models')),
+    ...models.flatMap(modelRows).map(itemOf),
+    heading(vscode.l10n.t('actions')),
+    ...ACTIONS.map(itemOf),
+  ];
 }
 
 function itemOf(row: Row): Item {

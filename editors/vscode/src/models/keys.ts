@@ -1,6 +1,6 @@
 /** The keys of providers, in the editor's secret storage; a server is given them for as long as it runs. */
 
-import type { SecretStorage } from 'vscode';
+import { l10n, type SecretStorage } from 'vscode';
 
 /** One secret for all: the storage can't be asked which secrets it holds. */
 const SECRET = 'carrel.keys';
@@ -79,6 +79,6 @@ function decoded(text: string | undefined): Map<string, string> {
 /** What is wrong with a text that shall be a key; it goes into the header of a request. Never repeats it. */
 export function keyProblem(text: string): string | undefined {
   const key = text.trim();
-  if (!key) return 'Paste the key';
-  return /^[\x21-\x7e]{1,4096}$/.test(key) ? undefined : 'A key has no spaces, line ends or special characters';
+  if (!key) return l10n.t('Paste the key');
+  return /^[\x21-\x7e]{1,4096}$/.test(key) ? undefined : l10n.t('A key has no spaces, line ends or special characters');
 }

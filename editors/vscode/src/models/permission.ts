@@ -1,9 +1,10 @@
 /** `carrel/confirm`: only a person who clicks decides. No setting, command or other extension answers. */
 
+import { l10n } from 'vscode';
 import type { ConfirmParams, ConfirmResult } from '../protocol';
 
-export const ALLOW = 'Allow';
-export const DENY = "Don't Allow";
+export const ALLOW = l10n.t('Allow');
+export const DENY = l10n.t("Don't Allow");
 
 /** The person in front of the editor. */
 export interface Person {
@@ -17,7 +18,7 @@ export interface Person {
 /** Have the person decide. A fault, a closed dialog and a folder that isn't trusted are a no. */
 export async function decide(params: ConfirmParams, person: Person): Promise<ConfirmResult> {
   if (!person.trusts()) {
-    person.tell(`Carrel was not allowed to do it: this folder isn't trusted. It was about ${listed(params, ', ')}.`);
+    person.tell(l10n.t("Carrel was not allowed to do it: this folder isn't trusted. It was about {0}.", listed(params, ', ')));
     return { allowed: false };
   }
   const { question, detail } = dialog(params);
@@ -27,16 +28,16 @@ export async function decide(params: ConfirmParams, person: Person): Promise<Con
 
 /** What the dialog says: the risk, and all that is decided. */
 export function dialog(params: ConfirmParams): { readonly question: string; readonly detail: string } {
-  const question = QUESTIONS.get(params.what) ?? 'Carrel: allow this?';
+  const question = QUESTIONS.get(params.what) ?? l10n.t('Carrel: allow this?');
   return { question, detail: `${plain(params.risk)}\n\n${listed(params, '\n')}` };
 }
 
 const QUESTIONS: ReadonlyMap<string, string> = new Map([
-  ['provider', 'Carrel: allow text to be sent to a remote model?'],
-  ['paidIndex', 'Carrel: allow an index that costs money?'],
-  ['tools', 'Carrel: may models and pipelines use these tools?'],
-  ['source', 'Carrel: change what is searched beside your projects?'],
-  ['pipeline', 'Carrel: run these tools, one after the other?'],
+  ['provider', l10n.t('Carrel: allow text to be sent to a remote model?')],
+  ['paidIndex', l10n.t('Carrel: allow an index that costs money?')],
+  ['tools', l10n.t('Carrel: may models and pipelines use these tools?')],
+  ['source', l10n.t('Carrel: change what is searched beside your projects?')],
+  ['pipeline', l10n.t('Carrel: run these tools, one after the other?')],
 ]);
 
 function listed({ details }: ConfirmParams, separator: string): string {

@@ -1,8 +1,9 @@
 /** A receipt as plain data: what went in front of the question, from where, why, what it cost, what was left out. */
 
+import { l10n } from 'vscode';
 import type { ContextResult, DroppedResult, HitResult, SentResult } from '../protocol';
 import type { Node } from '../memory/nodes';
-import { count } from '../memory/labels';
+import { count, numeral } from '../memory/labels';
 import { isWholeFile, overlap, type Outcome, type Place, type Receipt } from './receipts';
 import { shortNames, sum, why, type Surroundings } from './why';
 
@@ -20,14 +21,14 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   const nodes: Node[] = [
     { id: 'question', label: question.text, description: became(receipt), icon: 'comment', tooltip: question.text },
   ];
-  if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: 'searched for', icon: 'edit' });
+  if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: l10n.t('searched for'), icon: 'edit' });
   if (pack.error) nodes.push({ id: 'error', label: pack.error, icon: 'warning' });
-  nodes.push({ id: 'budget', label: 'Budget', description: spent(pack), icon: 'dashboard', tooltip: stages(pack) });
+  nodes.push({ id: 'budget', label: l10n.t('Budget'), description: spent(pack), icon: 'dashboard', tooltip: stages(pack) });
   if (pack.state !== 'ready' || pack.pending) {
     nodes.push({
       id: 'state',
-      label: 'The index was not complete',
-      description: `${pack.state}, ${count(pack.pending, 'file')} waiting`,
+      label: l10n.t('The index was not complete'),
+      description: l10n.t('{0}, {1} waiting', pack.state, count(pack.pending, 'file')),
       icon: 'info',
     });
   }
@@ -37,21 +38,21 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   const nodeOf = (hit: HitResult): PlaceNode => hitNode(hit, names, { inFront, pinned }, isIn(removed, hit));
   nodes.push(...pack.hits.map((hit, i) => ({ ...nodeOf(hit), open: i === 0 })));
   if (!pack.hits.length)
-    nodes.push({ id: 'nothing', label: 'No place of the project goes with this question', icon: 'circle-slash' });
+    nodes.push({ id: 'nothing', label: l10n.t('No place of the project goes with this question'), icon: 'circle-slash' });
   if (pack.confidence !== undefined) {
     nodes.push({
       id: 'confidence',
-      label: 'Confidence',
+      label: l10n.t('Confidence'),
       description: pack.confidence.toFixed(2),
       icon: 'pulse',
-      tooltip: 'How sure it is that the project holds anything relevant at all, from 0 to 1. Near 0 nothing is sent.',
+      tooltip: l10n.t('How sure it is that the project holds anything relevant at all, from 0 to 1. Near 0 nothing is sent.'),
     });
   }
   const elsewhere = removed.filter(place => !pack.hits.some(hit => overlap(hit, place)));
   if (elsewhere.length) {
     nodes.push({
       id: 'removed',
-      label: 'Excluded by you',
+      label: l10n.t('Excluded by you'),
       description: count(elsewhere.length, 'place'),
       icon: 'trash',
       open: true,
@@ -65,7 +66,7 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   if (dropped.length) {
     nodes.push({
       id: 'dropped',
-      label: 'Left out',
+      label: l10n.t('Left out'),
       description: count(dropped.length, 'place'),
       icon: 'exclude',
       children: dropped.map(droppedNode),
@@ -88,13 +89,13 @@ export function answerNodes(receipts: readonly Receipt[]): Node[] {
 const ICONS = { chat: 'comment', agent: 'tools', command: 'search', review: 'checklist' } as const;
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
-  waiting: 'not sent yet',
-  sent: 'sent',
-  notSent: 'not sent: you declined',
-  cancelled: 'cancelled',
-  failed: 'the model failed',
-  given: 'given to an agent',
-  found: 'shown to you, not sent',
+  waiting: l10n.t('not sent yet'),
+  sent: l10n.t('sent'),
+  notSent: l10n.t('not sent: you declined'),
+  cancelled: l10n.t('cancelled'),
+  failed: l10n.t('the model failed'),
+  given: l10n.t('given to an agent'),
+  found: l10n.t('shown to you, not sent'),
 };
 
 /** Who asked, and what became of it. */
@@ -104,9 +105,9 @@ function became({ question, outcome }: Receipt): string {
 
 export function spent(pack: ContextResult): string {
   const { tokens, budgetTokens, budgetChars } = pack;
-  if (budgetTokens !== undefined) return `${tokens.toLocaleString('en-US')} of ${count(budgetTokens, 'token')}`;
-  const limit = budgetChars === undefined ? '' : `, limit ${count(budgetChars, 'character')}`;
-  return `${count(tokens, 'token')}${limit}`;
+  if (budgetTokens !== undefined) return l10n.t('{0} of {1}', numeral(tokens), count(budgetTokens, 'token'));
+  const used = count(tokens, 'token');
+  return budgetChars === undefined ? used : l10n.t('{0}, limit {1}', used, count(budgetChars, 'character'));
 }
 
 /** Where the question went, with the reasons, and which sources nothing in it spoke for. */
@@ -120,12 +121,12 @@ function sourcesNode({ routes = [], notSearched = [] }: ContextResult): Node {
   const others = notSearched.map(source => ({
     id: `sources/not/${source}`,
     label: source,
-    description: 'not searched: nothing in the question speaks for it',
+    description: l10n.t('not searched: nothing in the question speaks for it'),
     icon: 'circle-slash',
   }));
   return {
     id: 'sources',
-    label: 'Sources',
+    label: l10n.t('Sources'),
     description: routes.map(({ source }) => source).join(', '),
     icon: 'library',
     children: [...searched, ...others],
@@ -136,13 +137,13 @@ function sourcesNode({ routes = [], notSearched = [] }: ContextResult): Node {
 function sentNode(sent: readonly SentResult[]): Node {
   return {
     id: 'sent',
-    label: 'Sent',
+    label: l10n.t('Sent'),
     description: [...new Set(sent.map(({ host }) => host))].join(', '),
     icon: 'cloud-upload',
     open: true,
     children: sent.map(({ provider, host, what, requests, texts, bytes, cost }, i) => ({
       id: `sent/${i}`,
-      label: `${provider} at ${host}`,
+      label: l10n.t('{0} at {1}', provider, host),
       description: [
         what,
         count(requests, 'request'),
@@ -170,9 +171,9 @@ function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Sur
   const pinned = around.pinned?.includes(hit.uri) ?? false;
   const sentence = why(hit, around);
   const notes = [
-    hit.attached ? 'chosen by you' : hit.score.toFixed(2),
-    removed ? 'excluded by you' : undefined,
-    hit.masked ? `${count(hit.masked, 'secret')} hidden` : undefined,
+    hit.attached ? l10n.t('chosen by you') : hit.score.toFixed(2),
+    removed ? l10n.t('excluded by you') : undefined,
+    hit.masked ? l10n.t('{0} hidden', count(hit.masked, 'secret')) : undefined,
     sentence,
   ];
   return placed(
@@ -197,7 +198,7 @@ function reasons(hit: HitResult, sentence: string): Node[] {
   if (!hit.attached && parts.length) {
     nodes.push({
       id: `${id}/score`,
-      label: 'How the score adds up',
+      label: l10n.t('How the score adds up'),
       description: hit.score.toFixed(2),
       icon: 'graph',
       children: parts.map(([share, words], i) => ({ id: `${id}/score/${i}`, label: share, description: words })),

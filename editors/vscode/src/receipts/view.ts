@@ -68,9 +68,9 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
     },
     'carrel.receipt.copy': async () => {
       const { shown } = receipts;
-      if (!shown) throw new Error('nothing was asked yet.');
+      if (!shown) throw new Error(vscode.l10n.t('nothing was asked yet.'));
       if (!shown.pack.text && shown.pack.hits.length)
-        throw new Error('the text of this answer was not kept. Search again, then copy it.');
+        throw new Error(vscode.l10n.t('the text of this answer was not kept. Search again, then copy it.'));
       await vscode.env.clipboard.writeText(shown.pack.text);
     },
   };
@@ -79,7 +79,7 @@ export function receiptCommands(receipts: Receipts, contextClient: ContextClient
 /** Lines are 1-based and inclusive, as people count them. */
 export async function openPlace(uri: string, startLine: number, endLine: number): Promise<void> {
   if (uri.startsWith('qdrant:')) {
-    void vscode.window.showInformationMessage("This place is in a repository that isn't on this machine.");
+    void vscode.window.showInformationMessage(vscode.l10n.t("This place is in a repository that isn't on this machine."));
     return;
   }
   const place = new vscode.Range(startLine - 1, 0, Math.max(endLine, startLine) - 1, Number.MAX_SAFE_INTEGER);

@@ -1,6 +1,7 @@
 /** Why a place was chosen, in words; and its score as a sum. */
 
-import { count } from '../memory/labels';
+import { l10n } from 'vscode';
+import { count, joined } from '../memory/labels';
 import type { HitResult } from '../protocol';
 
 /** What the sentence can name beside the place itself. */
@@ -15,36 +16,44 @@ const MOST_WORDS = 4;
 
 /** One sentence: what it defines, which words it holds, how it is tied to the file in front. */
 export function why(hit: HitResult, { inFront, pinned = [] }: Surroundings = {}): string {
-  if (hit.attached) return 'You selected or attached these lines.';
+  if (hit.attached) return l10n.t('You selected or attached these lines.');
   const { matched } = hit.signals;
   const did = (rule: string): boolean => shareOf(hit, rule) > 0;
   const factor = (rule: string): number => hit.signals.boosts.find(boost => boost.rule === rule)?.factor ?? 1;
   const front = fileName(inFront ?? '');
   const defined = [...new Set(hit.definitions.length ? hit.definitions : hit.symbol ? [hit.symbol] : [])];
+  const names = listed(defined, MOST_NAMES, 'more name');
   const parts = [
-    pinned.includes(hit.uri) ? 'is pinned by you' : '',
-    did('verbatim') ? 'holds your words in your order' : '',
-    defined.length ? `${hit.source === 'docs' ? 'is headed' : 'defines'} ${listed(defined, MOST_NAMES, 'name')}` : '',
+    pinned.includes(hit.uri) ? l10n.t('is pinned by you') : '',
+    did('verbatim') ? l10n.t('holds your words in your order') : '',
+    defined.length ? (hit.source === 'docs' ? l10n.t('is headed {0}', names) : l10n.t('defines {0}', names)) : '',
     matched.length
-      ? `holds ${listed(
-          matched.map(word => `“${word}”`),
-          MOST_WORDS,
-          'word',
-        )}`
+      ? l10n.t(
+          'holds {0}',
+          listed(
+            matched.map(word => l10n.t('“{0}”', word)),
+            MOST_WORDS,
+            'more word',
+          ),
+        )
       : '',
-    !matched.length && did('meaning') ? 'is close to the question in meaning' : '',
-    hit.uri === inFront ? 'is in the file in front of you' : '',
-    hit.uri !== inFront && front && factor('tied') > 1.02 ? `uses or is used by ${front}, the file in front of you` : '',
+    !matched.length && did('meaning') ? l10n.t('is close to the question in meaning') : '',
+    hit.uri === inFront ? l10n.t('is in the file in front of you') : '',
+    hit.uri !== inFront && front && factor('tied') > 1.02
+      ? l10n.t('uses or is used by {0}, the file in front of you', front)
+      : '',
   ].filter(Boolean);
   if (!parts.length)
-    return shareOf(hit, 'combined') ? 'Fits several parts of the question.' : 'Fits the question best by all signs together.';
-  const sentence = parts.length > 1 ? `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}` : (parts[0] ?? '');
-  return `${sentence[0]?.toUpperCase() ?? ''}${sentence.slice(1)}.`;
+    return shareOf(hit, 'combined')
+      ? l10n.t('Fits several parts of the question.')
+      : l10n.t('Fits the question best by all signs together.');
+  const sentence = joined(parts);
+  return l10n.t('{0}.', `${sentence[0]?.toUpperCase() ?? ''}${sentence.slice(1)}`);
 }
 
-function listed(names: readonly string[], most: number, singular: string): string {
-  const shown = names.slice(0, most).join(', ');
-  return names.length > most ? `${shown} and ${count(names.length - most, `more ${singular}`)}` : shown;
+function listed(names: readonly string[], most: number, more: 'more name' | 'more word'): string {
+  const shown = names.slice(0, most).join(l10n.t(', '));
+  return names.length > most ? l10n.t('{0} and {1}', shown, count(names.length - most, more)) : shown;
 }
 
 function shareOf({ signals }: HitResult, rule: string): number {
@@ -52,20 +61,20 @@ function shareOf({ signals }: HitResult, rule: string): number {
 }
 
 const RULES: Readonly<Record<string, string>> = {
-  words: 'words of the question',
-  meaning: 'close in meaning',
-  coverage: 'holds many of the words',
-  whole_file: 'the file as a whole is about it',
-  path_match: 'the file is called like it',
-  in_scope: 'lies in the part that is named',
-  substance: 'length of the place and its file',
-  name_match: 'defines what the question names',
-  verbatim: 'holds its words in their order',
-  path_penalty: 'tests, documents, data and the like step back',
-  in_view: 'open in the editor',
-  nearby: 'near the file in front',
-  tied: 'tied to the file in front',
-  combined: 'several searches together',
+  words: l10n.t('words of the question'),
+  meaning: l10n.t('close in meaning'),
+  coverage: l10n.t('holds many of the words'),
+  whole_file: l10n.t('the file as a whole is about it'),
+  path_match: l10n.t('the file is called like it'),
+  in_scope: l10n.t('lies in the part that is named'),
+  substance: l10n.t('length of the place and its file'),
+  name_match: l10n.t('defines what the question names'),
+  verbatim: l10n.t('holds its words in their order'),
+  path_penalty: l10n.t('tests, documents, data and the like step back'),
+  in_view: l10n.t('open in the editor'),
+  nearby: l10n.t('near the file in front'),
+  tied: l10n.t('tied to the file in front'),
+  combined: l10n.t('several searches together'),
 };
 
 /** The score as a sum: [signed share, in words] for each rule. */

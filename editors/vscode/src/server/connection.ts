@@ -93,7 +93,9 @@ export class Connection {
     });
     const ended = new Promise<string>(resolve => {
       child.once('error', error => resolve(error.message));
-      child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${String(code)}`));
+      child.once('exit', (code, signal) =>
+        resolve(signal ? vscode.l10n.t('ended by {0}', signal) : vscode.l10n.t('ended with code {0}', String(code))),
+      );
     });
     child.stderr.on('data', (text: Buffer) => log.append(text.toString()));
     const writer = new KeyWriter(new StreamMessageWriter(child.stdin));
@@ -224,10 +226,14 @@ export class Connection {
     const experimental = this.client.initializeResult?.capabilities.experimental as
       { carrel?: { protocol?: number } } | undefined;
     const spoken = experimental?.carrel?.protocol;
-    if (spoken === undefined) throw new Error('the program that was started is not a Carrel server');
+    if (spoken === undefined) throw new Error(vscode.l10n.t('the program that was started is not a Carrel server'));
     if (spoken !== PROTOCOL) {
       throw new Error(
-        `the server speaks version ${spoken} of the protocol, this extension version ${PROTOCOL}: update the older one`,
+        vscode.l10n.t(
+          'the server speaks version {0} of the protocol, this extension version {1}: update the older one',
+          spoken,
+          PROTOCOL,
+        ),
       );
     }
   }
@@ -276,10 +282,13 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
 async function within(milliseconds: number, started: Promise<void>, ended: Promise<string>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the server didn't answer within ${milliseconds / 1000} s`)), milliseconds);
+    timer = setTimeout(
+      () => reject(new Error(vscode.l10n.t("the server didn't answer within {0} s", milliseconds / 1000))),
+      milliseconds,
+    );
   });
   const gone = ended.then(reason => {
-    throw new Error(`the server ${reason} while it started`);
+    throw new Error(vscode.l10n.t('the server {0} while it started', reason));
   });
   started.catch(() => undefined); // whichever comes first is told; the others must not count as unheard
   gone.catch(() => undefined);

@@ -1,6 +1,7 @@
 /** Which program is the server. Pure but for what `Machine` does, so that every case is tested without an editor. */
 
 import * as path from 'node:path';
+import { l10n } from 'vscode';
 
 export interface Launch {
   readonly command: string;
@@ -44,7 +45,7 @@ export type Located =
   | { readonly launch: Launch; readonly tried: readonly string[] }
   | ({ readonly launch: undefined; readonly tried: readonly string[] } & NoServer);
 
-const PYTHONS = 'Python 3.11 to 3.14';
+const PYTHONS = l10n.t('Python 3.11 to 3.14');
 
 /** Find the server: the setting, the packaged one, `carrel` on PATH. */
 export async function locate(wanted: ServerChoice, machine: Machine): Promise<Located> {
@@ -55,8 +56,8 @@ export async function locate(wanted: ServerChoice, machine: Machine): Promise<Lo
     return {
       launch: undefined,
       tried: [`${wanted.program} (setting carrel.server.path) can't be run`],
-      problem: `The setting carrel.server.path names ${wanted.program}, which can't be run.`,
-      remedy: 'Correct it, or empty it to use the server that comes with the extension.',
+      problem: l10n.t("The setting carrel.server.path names {0}, which can't be run.", wanted.program),
+      remedy: l10n.t('Correct it, or empty it to use the server that comes with the extension.'),
       lacks: 'setting',
     };
   }
@@ -65,8 +66,8 @@ export async function locate(wanted: ServerChoice, machine: Machine): Promise<Lo
   try {
     libraries = await wanted.libraries();
   } catch (error) {
-    const problem = `Carrel's server can't be unpacked: ${error instanceof Error ? error.message : String(error)}.`;
-    return { launch: undefined, tried, problem, remedy: 'It takes 100 MB of room, once.', lacks: 'files' };
+    const problem = l10n.t("Carrel's server can't be unpacked: {0}.", error instanceof Error ? error.message : String(error));
+    return { launch: undefined, tried, problem, remedy: l10n.t('It takes 100 MB of room, once.'), lacks: 'files' };
   }
   const packaged = await bundled(wanted, libraries, machine, tried, versions);
   if (packaged) return { launch: packaged, tried };
@@ -80,19 +81,23 @@ function explain(wanted: ServerChoice, libraries: string, machine: Machine, vers
   const has = [...new Set(versions)].join(', ');
   if (!hasServer(libraries, machine))
     return {
-      problem: 'This build of the extension holds no server.',
-      remedy: 'Install the one for this platform, or name a carrel program with the setting carrel.server.path.',
+      problem: l10n.t('This build of the extension holds no server.'),
+      remedy: l10n.t('Install the one for this platform, or name a carrel program with the setting carrel.server.path.'),
       lacks: 'setting',
     };
   if (wanted.python)
     return {
-      problem: `The setting carrel.server.python names ${wanted.python}, which ${has ? `is Python ${has}` : "can't be run"}.`,
-      remedy: `Carrel needs ${PYTHONS}: correct it, or empty it.`,
+      problem: has
+        ? l10n.t('The setting carrel.server.python names {0}, which is Python {1}.', wanted.python, has)
+        : l10n.t("The setting carrel.server.python names {0}, which can't be run.", wanted.python),
+      remedy: l10n.t('Carrel needs {0}: correct it, or empty it.', PYTHONS),
       lacks: 'setting',
     };
   return {
-    problem: `Carrel needs ${PYTHONS}, and this machine has ${has ? `only ${has}` : 'none'}.`,
-    remedy: 'Carrel can get one for itself alone.',
+    problem: has
+      ? l10n.t('Carrel needs {0}, and this machine has only {1}.', PYTHONS, has)
+      : l10n.t('Carrel needs {0}, and this machine has none.', PYTHONS),
+    remedy: l10n.t('Carrel can get one for itself alone.'),
     lacks: 'python',
   };
 }

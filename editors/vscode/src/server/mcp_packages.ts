@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
+import { l10n } from 'vscode';
 import type { Launch } from './locate';
 
 const PATIENCE_MS = 300_000;
@@ -59,7 +60,7 @@ function run(command: string, args: readonly string[], cwd: string, signal: Abor
     execFile(command, [...args], options, (error, _, stderr) => {
       if (!error) resolve();
       else if (/No module named pip/.test(stderr))
-        reject(new Error(`${command} has no pip. Install it, or run “Carrel: Get Python”, whose Python has one`));
+        reject(new Error(l10n.t('{0} has no pip. Install it, or run “Carrel: Get Python”, whose Python has one', command)));
       else reject(signal.aborted ? error : new Error(stderr.trim().split('\n').at(-1) || error.message));
     });
   });

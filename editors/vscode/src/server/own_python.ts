@@ -5,6 +5,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from '
 import * as path from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { l10n } from 'vscode';
 import { extract } from 'tar';
 import { inWorkFolder, putInPlace } from './put_in_place';
 
@@ -66,7 +67,7 @@ export class OwnPython {
       const unpacked = path.join(work, 'unpacked');
       mkdirSync(unpacked);
       await extract({ file, cwd: unpacked, strip: 1, strict: true });
-      if (!existsSync(this.program(unpacked))) throw new Error('the archive holds no Python');
+      if (!existsSync(this.program(unpacked))) throw new Error(l10n.t('the archive holds no Python'));
       signal.throwIfAborted();
       putInPlace(unpacked, folder, path.join(work, 'old'), () => existsSync(this.program(folder)));
       return this.program(folder);
@@ -101,11 +102,11 @@ async function download(
   const quiet = setTimeout(() => idle.abort(), limits.idleMs);
   try {
     const response = await fetch(url, { signal: stop }).catch((error: unknown) => {
-      throw stop.aborted ? error : new Error(`${host} can't be reached (${reason(error)})`);
+      throw stop.aborted ? error : new Error(l10n.t("{0} can't be reached ({1})", host, reason(error)));
     });
     if (!response.ok || !response.body) {
       await response.body?.cancel();
-      throw new Error(`${host} answered ${response.status} for ${url}`);
+      throw new Error(l10n.t('{0} answered {1} for {2}', host, response.status, url));
     }
     const total = Number(response.headers.get('content-length')) || undefined;
     const hash = createHash('sha256');
@@ -116,7 +117,9 @@ async function download(
         hash.update(chunk);
         received += chunk.length;
         if (Math.max(received, total ?? 0) > limits.bytes) {
-          done(new Error(`${host} sends more than ${Math.round(limits.bytes / 1e6)} MB, which is not the expected file`));
+          done(
+            new Error(l10n.t('{0} sends more than {1} MB, which is not the expected file', host, Math.round(limits.bytes / 1e6))),
+          );
           return;
         }
         progress(received, total);
@@ -128,14 +131,15 @@ async function download(
         // A connection that breaks is told as "terminated", with the cause one level down.
         throw stop.aborted || !(error instanceof TypeError)
           ? error
-          : new Error(`the download from ${host} broke off (${reason(error)})`);
+          : new Error(l10n.t('the download from {0} broke off ({1})', host, reason(error)));
       },
     );
-    if (hash.digest('hex') !== sha256) throw new Error('what was downloaded is not the expected file (its SHA-256 differs)');
+    if (hash.digest('hex') !== sha256)
+      throw new Error(l10n.t('what was downloaded is not the expected file (its SHA-256 differs)'));
   } catch (error) {
     if (!idle.signal.aborted || signal.aborted) throw error;
     throw new Error(
-      `${host} sent nothing for ${Math.ceil(limits.idleMs / 1000)} s. Try again, or set carrel.server.pythonMirror`,
+      l10n.t('{0} sent nothing for {1} s. Try again, or set carrel.server.pythonMirror', host, Math.ceil(limits.idleMs / 1000)),
       { cause: error },
     );
   } finally {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import * as path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { l10n } from 'vscode';
 import { extract } from 'tar';
 import { inWorkFolder, putInPlace } from './put_in_place';
 
@@ -48,7 +49,7 @@ export class ServerFiles {
       const file = path.join(this.bundled, 'libs.tar.br');
       const hash = createHash('sha256');
       await pipeline(createReadStream(file), hash);
-      if (hash.digest('hex') !== sha256) throw new Error(`${file} is damaged: install the extension again`);
+      if (hash.digest('hex') !== sha256) throw new Error(l10n.t('{0} is damaged: install the extension again', file));
       const unpacked = path.join(work, 'unpacked');
       mkdirSync(unpacked);
       await extract({ file, cwd: unpacked, brotli: true, strict: true });

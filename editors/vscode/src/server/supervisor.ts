@@ -31,10 +31,14 @@ const KEYS_PATIENCE_MS = 3_000;
 
 /** What a message about a server that can't be had offers: each button with its command. */
 const BUTTONS = {
-  python: { 'Get Python': 'carrel.getPython', 'Open Settings': 'carrel.openServerSettings' },
-  setting: { 'Open Settings': 'carrel.openServerSettings' },
-  files: { 'Try Again': 'carrel.restartServer', 'Show Log': 'carrel.showLog' },
-  other: { 'Try Again': 'carrel.restartServer', Doctor: 'carrel.doctor', 'Show Log': 'carrel.showLog' },
+  python: { [vscode.l10n.t('Get Python')]: 'carrel.getPython', [vscode.l10n.t('Open Settings')]: 'carrel.openServerSettings' },
+  setting: { [vscode.l10n.t('Open Settings')]: 'carrel.openServerSettings' },
+  files: { [vscode.l10n.t('Try Again')]: 'carrel.restartServer', [vscode.l10n.t('Show Log')]: 'carrel.showLog' },
+  other: {
+    [vscode.l10n.t('Try Again')]: 'carrel.restartServer',
+    [vscode.l10n.t('Doctor')]: 'carrel.doctor',
+    [vscode.l10n.t('Show Log')]: 'carrel.showLog',
+  },
 } as const;
 
 /** What a server asks of the person. */
@@ -143,12 +147,12 @@ export class Supervisor implements vscode.Disposable {
 
   /** Have an issue reviewed. */
   review(params: ReviewParams, listener: ReviewListener, token: vscode.CancellationToken): Promise<ReviewResult> {
-    return this.once('the review', connection => connection.review(params, listener, token), token);
+    return this.once(vscode.l10n.t('the review'), connection => connection.review(params, listener, token), token);
   }
 
   /** Have a question answered with tools. */
   chat(params: ChatParams, listener: ChatListener, token: vscode.CancellationToken): Promise<ChatResult> {
-    return this.once('the answer', connection => connection.chat(params, listener, token), token);
+    return this.once(vscode.l10n.t('the answer'), connection => connection.chat(params, listener, token), token);
   }
 
   /** A server that dies meanwhile takes the conversation with it, so nothing is repeated. */
@@ -158,7 +162,9 @@ export class Supervisor implements vscode.Disposable {
       return await ask(connection);
     } catch (error) {
       if (token.isCancellationRequested || isAnswer(error) || !(await this.hasGone(connection))) throw error;
-      throw new Error(`Carrel's server stopped during ${what}. It is started again; please ask again.`, { cause: error });
+      throw new Error(vscode.l10n.t("Carrel's server stopped during {0}. It is started again; please ask again.", what), {
+        cause: error,
+      });
     }
   }
 
@@ -242,7 +248,10 @@ export class Supervisor implements vscode.Disposable {
       const { Connection: Opened } = await import('./connection');
       connection = await Opened.open(found.launch, this.folder, this.log, listener);
     } catch (error) {
-      throw this.fail(`Carrel's server can't start: ${messageOf(error)}.`, 'Run “Carrel: Doctor”, or look at the log.');
+      throw this.fail(
+        vscode.l10n.t("Carrel's server can't start: {0}.", messageOf(error)),
+        vscode.l10n.t('Run “Carrel: Doctor”, or look at the log.'),
+      );
     }
     await this.#handKeys(connection);
     this.connection = connection;
@@ -269,7 +278,10 @@ export class Supervisor implements vscode.Disposable {
     this.log.warn(`Server: ${reason} after ${Math.round(livedMs / 1000)} s`);
     const delay = this.backoff.next(livedMs);
     if (delay === undefined) {
-      this.fail(`Carrel's server stopped again and again (last: ${reason}).`, 'Run “Carrel: Doctor”, or look at the log.');
+      this.fail(
+        vscode.l10n.t("Carrel's server stopped again and again (last: {0}).", reason),
+        vscode.l10n.t('Run “Carrel: Doctor”, or look at the log.'),
+      );
       return;
     }
     this.become({ kind: 'waiting', reason });

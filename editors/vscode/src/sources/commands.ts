@@ -8,7 +8,7 @@ import { ADDING, addressProblem, nameProblem, sourceRows, suggestedName, type Ad
 type Item = vscode.QuickPickItem & { readonly row?: Row };
 type Place = Pick<SourcesAddParams, 'place' | 'git'>;
 
-const REMOVE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('trash'), tooltip: 'Remove this source' };
+const REMOVE: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('trash'), tooltip: vscode.l10n.t('Remove this source') };
 
 export function sourceCommands(server: Supervisor): Record<string, () => unknown> {
   const sources = new Sources(server);
@@ -23,7 +23,11 @@ class Sources {
     for (let chosen = await this.choose(); chosen; chosen = await this.choose()) {
       const { row, remove, taken } = chosen;
       try {
-        if (remove && row.source) tell(await this.server.request('carrel/sources/remove', { id: row.source }), 'removed');
+        if (remove && row.source)
+          tell(
+            await this.server.request('carrel/sources/remove', { id: row.source }),
+            vscode.l10n.t('Carrel: the source {0} is removed', row.source),
+          );
         else if (row.adds) await this.add(row.adds, taken);
       } catch (error) {
         // The list comes again, so that a wrong folder costs one click.
@@ -38,27 +42,30 @@ class Sources {
     const place = adds === 'documents' || adds === 'history' ? await folderOf(adds) : await addressOf(adds);
     if (!place) return;
     const id = await vscode.window.showInputBox({
-      title: 'Carrel: Name of the Source',
-      prompt: 'Answers name its places by it, as in @runbooks/restart.md',
+      title: vscode.l10n.t('Carrel: Name of the Source'),
+      prompt: vscode.l10n.t('Answers name its places by it, as in @runbooks/restart.md'),
       value: adds === 'history' ? suggestedName('history', taken) : suggestedName(place.place ?? '', taken),
       ignoreFocusOut: true,
       validateInput: text => nameProblem(text.trim(), taken),
     });
     if (!id) return;
     const description = await vscode.window.showInputBox({
-      title: 'Carrel: What Does It Hold?',
-      prompt: 'One line that helps to tell which questions it answers. It may be empty',
+      title: vscode.l10n.t('Carrel: What Does It Hold?'),
+      prompt: vscode.l10n.t('One line that helps to tell which questions it answers. It may be empty'),
       ignoreFocusOut: true,
-      validateInput: text => (text.length > 300 ? 'One line of at most 300 characters' : undefined),
+      validateInput: text => (text.length > 300 ? vscode.l10n.t('One line of at most 300 characters') : undefined),
     });
     if (description === undefined) return;
-    tell(await this.server.request('carrel/sources/add', { ...place, id: id.trim(), description }), 'added');
+    tell(
+      await this.server.request('carrel/sources/add', { ...place, id: id.trim(), description }),
+      vscode.l10n.t('Carrel: the source {0} is added', id.trim()),
+    );
   }
 
   private async choose(): Promise<{ row: Row; remove: boolean; taken: string[] } | undefined> {
     const pick = vscode.window.createQuickPick<Item>();
-    pick.title = 'Carrel: Sources';
-    pick.placeholder = 'What questions are answered from, in all your projects';
+    pick.title = vscode.l10n.t('Carrel: Sources');
+    pick.placeholder = vscode.l10n.t('What questions are answered from, in all your projects');
     pick.ignoreFocusOut = true;
     pick.matchOnDescription = true;
     pick.busy = true;
@@ -76,9 +83,9 @@ class Sources {
     const filled = this.server.request('carrel/sources', {}).then(({ sources }) => {
       taken = sources.map(({ id }) => id);
       pick.items = [
-        heading('searched'),
+        heading(vscode.l10n.t('searched')),
         ...sources.flatMap(sourceRows).map(row => itemOf(row, row.source ? [REMOVE] : [])),
-        heading('actions'),
+        heading(vscode.l10n.t('actions')),
         ...ADDING.map(row => itemOf(row, [])),
       ];
       pick.busy = false;
@@ -92,15 +99,15 @@ class Sources {
   }
 }
 
-function tell({ id, changed, problem }: SourceChanged, done: string): void {
-  if (changed) void vscode.window.setStatusBarMessage(`Carrel: the source ${id} is ${done}`, 8_000);
+function tell({ changed, problem }: SourceChanged, done: string): void {
+  if (changed) void vscode.window.setStatusBarMessage(done, 8_000);
   else if (problem) void vscode.window.showInformationMessage(`Carrel: ${problem}`);
 }
 
 async function folderOf(adds: 'documents' | 'history'): Promise<Place | undefined> {
   if (adds === 'history') {
-    const [own, other] = ['Of Each Workspace That Is Open', 'Of Another Repository…'];
-    const which = await vscode.window.showQuickPick([own, other], { title: 'Carrel: Whose History?' });
+    const [own, other] = [vscode.l10n.t('Of Each Workspace That Is Open'), vscode.l10n.t('Of Another Repository…')];
+    const which = await vscode.window.showQuickPick([own, other], { title: vscode.l10n.t('Carrel: Whose History?') });
     if (!which) return undefined;
     if (which === own) return { git: true };
   }
@@ -108,15 +115,16 @@ async function folderOf(adds: 'documents' | 'history'): Promise<Place | undefine
     (await vscode.window.showOpenDialog({
       canSelectFiles: false,
       canSelectFolders: true,
-      openLabel: 'Add as Source',
-      title: adds === 'history' ? 'Carrel: Folder of the Repository' : 'Carrel: Folder of Documents',
+      openLabel: vscode.l10n.t('Add as Source'),
+      title:
+        adds === 'history' ? vscode.l10n.t('Carrel: Folder of the Repository') : vscode.l10n.t('Carrel: Folder of Documents'),
     })) ?? [];
   return folder && { place: folder.fsPath, ...(adds === 'history' ? { git: true } : {}) };
 }
 
 async function addressOf(adds: 'resources' | 'repository'): Promise<Place | undefined> {
   const place = await vscode.window.showInputBox({
-    title: adds === 'resources' ? 'Carrel: Which MCP Server?' : 'Carrel: Which Repository?',
+    title: adds === 'resources' ? vscode.l10n.t('Carrel: Which MCP Server?') : vscode.l10n.t('Carrel: Which Repository?'),
     value: adds === 'resources' ? 'mcp://' : 'qdrant://',
     valueSelection: [9, 9],
     ignoreFocusOut: true,

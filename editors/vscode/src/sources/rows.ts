@@ -1,5 +1,6 @@
 /** Sources and actions as rows of a list, and what a name may be: plain data, tested without an editor. */
 
+import { l10n } from 'vscode';
 import { count } from '../memory/labels';
 import type { SourceResult } from '../protocol';
 
@@ -22,17 +23,17 @@ const ICONS: Readonly<Record<string, string>> = {
   repository: 'cloud',
 };
 const KINDS: Readonly<Record<string, string>> = {
-  code: 'this workspace',
-  documents: 'documents',
-  git: 'git history',
-  mcp: 'resources of an MCP server',
-  repository: 'published repository',
+  code: l10n.t('this workspace'),
+  documents: l10n.t('documents'),
+  git: l10n.t('git history'),
+  mcp: l10n.t('resources of an MCP server'),
+  repository: l10n.t('published repository'),
 };
 const STATES: Readonly<Record<SourceResult['state'], string>> = {
-  empty: 'read when a question first needs it',
-  indexing: 'being indexed',
-  ready: 'ready',
-  error: 'can’t be searched',
+  empty: l10n.t('read when a question first needs it'),
+  indexing: l10n.t('being indexed'),
+  ready: l10n.t('ready'),
+  error: l10n.t('can’t be searched'),
 };
 
 /** A source: what it is and how it is, and, for lack of room, in rows of their own what a person may want to mend. */
@@ -41,7 +42,7 @@ export function sourceRows(source: SourceResult): Row[] {
   const facts = [KINDS[kind] ?? kind, STATES[state], ...(files ? [count(files, 'file')] : [])];
   const wrong = [
     ...problems,
-    ...(failed.length ? [`${count(failed.length, 'file')} can’t be read: ${failed[0]?.path ?? ''}`] : []),
+    ...(failed.length ? [l10n.t('{0} can’t be read: {1}', count(failed.length, 'file'), failed[0]?.path ?? '')] : []),
   ];
   const own = kind === 'code' ? {} : { source: id };
   return [
@@ -56,25 +57,44 @@ export function sourceRows(source: SourceResult): Row[] {
 }
 
 export const ADDING: readonly Row[] = [
-  { label: '$(book) Add a Folder of Documents…', description: 'runbooks, protocols, notes, PDF, Word', adds: 'documents' },
-  { label: '$(git-commit) Add Git History…', description: 'commits of this repository or another one', adds: 'history' },
-  { label: '$(plug) Add an MCP Server’s Resources…', description: 'of a server that “carrel tools” knows', adds: 'resources' },
-  { label: '$(cloud) Add a Published Repository…', description: 'searched without a checkout', adds: 'repository' },
+  {
+    label: `$(book) ${l10n.t('Add a Folder of Documents…')}`,
+    description: l10n.t('runbooks, protocols, notes, PDF, Word'),
+    adds: 'documents',
+  },
+  {
+    label: `$(git-commit) ${l10n.t('Add Git History…')}`,
+    description: l10n.t('commits of this repository or another one'),
+    adds: 'history',
+  },
+  {
+    label: `$(plug) ${l10n.t('Add an MCP Server’s Resources…')}`,
+    description: l10n.t('of a server that “carrel tools” knows'),
+    adds: 'resources',
+  },
+  {
+    label: `$(cloud) ${l10n.t('Add a Published Repository…')}`,
+    description: l10n.t('searched without a checkout'),
+    adds: 'repository',
+  },
 ];
 
 /** What is wrong with a name, while it is typed; the server has the last word. */
 export function nameProblem(name: string, taken: readonly string[]): string | undefined {
-  if (!name) return 'Type a name, such as runbooks';
-  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name)) return 'Use up to 40 small letters, digits, - and _, a letter or digit first';
-  return taken.includes(name) ? `${name} is a source already: choose another name, or remove it first` : undefined;
+  if (!name) return l10n.t('Type a name, such as runbooks');
+  if (!/^[a-z0-9][a-z0-9_-]{0,39}$/.test(name))
+    return l10n.t('Use up to 40 small letters, digits, - and _, a letter or digit first');
+  return taken.includes(name) ? l10n.t('{0} is a source already: choose another name, or remove it first', name) : undefined;
 }
 
 /** What is wrong with an address. */
 export function addressProblem(adds: Adding, text: string): string | undefined {
   const form = adds === 'resources' ? /^mcp:\/\/[^/\s]+(\/\S*)?$/ : /^qdrant:\/\/[^/\s:]+(:\d+)?\/\S+$/;
   const example =
-    adds === 'resources' ? 'mcp://wiki, or mcp://wiki/note:// for a part of it' : 'qdrant://qdrant.example.com:6333/billing';
-  return form.test(text.trim()) ? undefined : `Type an address such as ${example}`;
+    adds === 'resources'
+      ? l10n.t('mcp://wiki, or mcp://wiki/note:// for a part of it')
+      : 'qdrant://qdrant.example.com:6333/billing';
+  return form.test(text.trim()) ? undefined : l10n.t('Type an address such as {0}', example);
 }
 
 /** A name for what lies at a place, that a person may change. */
