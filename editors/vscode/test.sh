@@ -95,6 +95,8 @@ step "a new person's first minutes"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "without a chat model"
 node test/editor/places.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
+step "in German and in Chinese"
+node test/editor/language.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "a remote model: permission and key"
 node test/editor/models.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "done"
