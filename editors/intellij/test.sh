@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 exec </dev/null
 
 command -v mvn >/dev/null && command -v javac >/dev/null || {
-  echo "Install Maven 3.8 or newer and a JDK 17 or newer first (Debian: apt-get install maven openjdk-17-jdk)" >&2
+  echo "Install Maven 3.8 or newer and a JDK 17 or newer first (Debian: apt-get install maven default-jdk)" >&2
   exit 1
 }
 missing=()

@@ -20,7 +20,7 @@ def _emacs() -> str:
     look = '(progn (require \'package) (package-initialize) (kill-emacs (if (locate-library "eglot") 0 1)))'
     if emacs and subprocess.run([emacs, "--batch", "--eval", look], capture_output=True, check=False).returncode == 0:
         return emacs
-    pytest.skip("Emacs with eglot is not installed (Debian: apt-get install emacs-nox elpa-eglot), so eglot is not tested")
+    pytest.skip("Emacs with eglot is not installed (Debian: apt-get install emacs-nox; Debian 12 also: elpa-eglot): not tested")
 
 
 def test_eglot_searches_and_gets_context_with_unsaved_text(tmp_path: Path, env: dict[str, str]) -> None:
