@@ -19,8 +19,8 @@ from carrel.agent.review_answer import Level
 from carrel.agent.tools.function_tool import FunctionTool
 from carrel.composition.composition import Composition
 from carrel.extensions.rag.as_ports import ChatModelPort
-from carrel.extensions.rag.budget import window_of
-from carrel.extensions.rag.protocols import AskModel
+from carrel.extensions.rag.config import AskModel
+from carrel.extensions.rag.context import window_of
 from carrel.library_arguments import history_argument, path_argument
 from carrel.model.caller import Caller
 from carrel.model.conversation import Message

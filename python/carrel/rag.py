@@ -7,7 +7,7 @@
         agent = RAGAgent(chat_model(), PlainIndex(index), None)  # or any object with `ask`
         print(agent.run("how are retries done?"))
 
-Stores, embedders and models are plain objects with one method each (`carrel.extensions.rag.protocols`). `Plain...` makes one of a
+Stores, embedders and models are plain objects with one method each (`carrel.extensions.rag.config`). `Plain...` makes one of a
 port of Carrel's, `...Port` makes a port of one. docs/rag.md has examples.
 """
 
@@ -21,14 +21,22 @@ from carrel import library
 from carrel.composition.composition import Composition
 from carrel.extensions.rag import calls
 from carrel.extensions.rag.as_ports import ChatModelPort, EmbedderPort, SourcePort
-from carrel.extensions.rag.config import RAGAgentConfig, RetrieveResult
+from carrel.extensions.rag.config import (
+    SYSTEM_PROMPT,
+    USER_PROMPT,
+    AskModel,
+    ChatHistory,
+    RAGAgentConfig,
+    RetrieveResult,
+    SimilarityStore,
+    TextEmbedder,
+    TextStore,
+)
 from carrel.extensions.rag.context import BuildContext, MakeSource
 from carrel.extensions.rag.documents import Document, source_of_document
 from carrel.extensions.rag.files import pick_files
 from carrel.extensions.rag.pipeline import Pipeline, Question
 from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex, PlainSource, PlainVectorStore
-from carrel.extensions.rag.prompt import SYSTEM_PROMPT, USER_PROMPT
-from carrel.extensions.rag.protocols import AskModel, ChatHistory, SimilarityStore, TextEmbedder, TextStore
 from carrel.extensions.rag.tokens import TokenizerPort
 from carrel.model.errors import InvalidInput, WindowTooSmall
 from carrel.model.ports import Tokenizer

@@ -20,9 +20,9 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
     """Return the catalogue that is kept in the person's data folder."""
     import platformdirs
 
+    from carrel.extensions.tools.catalogue.files import read_document
     from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
     from carrel.extensions.tools.servers.openapi_service import OpenApiService
-    from carrel.extensions.tools.servers.tool_files import read_document
     from carrel.extensions.tools.tool_store import ToolStore
 
     def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:

@@ -11,10 +11,9 @@ import pytest
 from carrel.composition.tool_composition import tool_index
 from carrel.extensions.tools.catalogue.clashes import problems_of, resolve
 from carrel.extensions.tools.catalogue.exports import ExportForm, export, exported_names
-from carrel.extensions.tools.catalogue.files import from_file, from_mcp, schema_problem
+from carrel.extensions.tools.catalogue.files import from_file, from_mcp, read_document, schema_problem
 from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.search import ToolIndex, ToolQuery
-from carrel.extensions.tools.servers.tool_files import read_document
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import CarrelError, InvalidInput
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.services.openapi_shop import parameter
 
+from carrel.extensions.tools.catalogue.files import read_document
 from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.servers.openapi_service import _answer, request_of
-from carrel.extensions.tools.servers.tool_files import read_document
 from carrel.model.catalogue_tool import HttpCall, HttpKey, HttpParameter
 from carrel.model.errors import InvalidInput, ProviderError
 

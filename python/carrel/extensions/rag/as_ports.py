@@ -1,4 +1,4 @@
-"""Plain objects (`protocols`) behind Carrel's ports, for whatever takes a port: `carrel.Index(embedder=...)`, reviews, sources.
+"""Plain objects (`config`) behind Carrel's ports, for whatever takes a port: `carrel.Index(embedder=...)`, reviews, sources.
 
 A plain call blocks, so that it runs on a thread of its own, one call at a time: many local models can't bear two. Coroutine
 functions are awaited and may overlap. A cancel ends the wait at once; a call that blocks ends by itself.
@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from carrel.extensions.rag.calls import cause_of, checked_piece, may_pass, pieces, vectors
+from carrel.extensions.rag.config import AskModel, SimilarityStore, TextEmbedder, TextStore
 from carrel.extensions.rag.documents import FoundDocument, read_documents, source_of_document
-from carrel.extensions.rag.protocols import AskModel, SimilarityStore, TextEmbedder, TextStore
 from carrel.model.conversation import Message, ToolSpec
 from carrel.model.errors import CarrelError, ProviderError, StoreError
 from carrel.model.lines import lines_of

@@ -9,8 +9,8 @@ import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from carrel.extensions.rag.config import AskModel, SimilarityStore, TextEmbedder, TextStore
 from carrel.extensions.rag.documents import FoundDocument, described, finite, read_documents
-from carrel.extensions.rag.protocols import AskModel, SimilarityStore, TextEmbedder, TextStore
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError, StoreError
 from carrel.model.ports import EmbeddingSpec
 from carrel.system.background import iterate_blocking, run_blocking

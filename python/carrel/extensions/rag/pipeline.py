@@ -9,19 +9,30 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from carrel.extensions.rag import calls
-from carrel.extensions.rag.budget import Share, divide, window_of
 from carrel.extensions.rag.config import (
+    ChatHistory,
+    Prompt,
     RAGAgentConfig,
     RetrieveResult,
     check_results,
     check_text,
     check_threshold,
     check_whole,
+    history_pairs,
 )
-from carrel.extensions.rag.context import BuildContext, Context, MakeSource, build, built, source_name, whole
+from carrel.extensions.rag.context import (
+    BuildContext,
+    Context,
+    MakeSource,
+    Share,
+    build,
+    built,
+    divide,
+    source_name,
+    whole,
+    window_of,
+)
 from carrel.extensions.rag.documents import FoundDocument, read_document
-from carrel.extensions.rag.prompt import Prompt, history_pairs
-from carrel.extensions.rag.protocols import ChatHistory
 from carrel.extensions.rag.tokens import counter_of, named_options
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.ports import Tokenizer

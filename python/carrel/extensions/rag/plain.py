@@ -1,4 +1,4 @@
-"""Carrel's ports as the plain objects that an agent takes (`protocols`)."""
+"""Carrel's ports as the plain objects that an agent takes (`config`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from carrel.extensions.rag.config import ChatHistory, history_pairs
 from carrel.extensions.rag.documents import Document, described, finite
-from carrel.extensions.rag.prompt import history_pairs
-from carrel.extensions.rag.protocols import ChatHistory
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView

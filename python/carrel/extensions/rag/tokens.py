@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from carrel.extensions.rag.prompt import Prompt
+from carrel.extensions.rag.config import Prompt
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.ports import Tokenizer
 from carrel.model.structs import whole_characters

@@ -1,19 +1,157 @@
 """Read tools from plain data: a person's own file, the answer of an MCP server, an OpenAPI document.
 
 What can't be used is left out and said; one bad tool costs no other. Everything read is bounded.
+
+Check a tool's JSON schema without trusting it: in work that is linear in its length.
+
+The standard's own check compiles every pattern and compares the entries of some lists in pairs, which a stranger's schema can
+make take minutes. What no part of Carrel reads (patterns, references, conditions, combinations) isn't looked at.
+
+Read files that describe tools: TOML, JSON and YAML to plain data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
-from carrel.extensions.tools.catalogue.schema_check import schema_flaw
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.installation import how_to_install
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
+
+_KINDS = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+
+
+def _are_kinds(value: object) -> bool:
+    return all(isinstance(kind, str) and kind in _KINDS for kind in (value if isinstance(value, list) else [value]))
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, bool) or (isinstance(value, list) and all(isinstance(name, str) for name in value))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+_RULES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
+    (("type",), _are_kinds, f"must be among {', '.join(sorted(_KINDS))}"),
+    (("properties",), lambda value: isinstance(value, Mapping), "must be an object"),
+    (("required",), _are_names, "must be a list of names"),  # or a boolean before draft 4
+    (("enum",), lambda value: isinstance(value, list), "must be a list"),
+    (
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        lambda value: isinstance(value, int | float),
+        "must be a number",
+    ),
+    (
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        _is_count,
+        "must be a number from 0 on",
+    ),
+)
+"""Keywords, what their values must be, and how that is said."""
+
+
+_Place = tuple["_Place", str] | None
+"""A part of a schema by the part that it is in: a text for each would take the square of the schema's length."""
+_LONGEST_PART, _MOST_TOLD = 60, 8
+
+
+def schema_flaw(schema: Mapping[str, Any]) -> str:
+    """Return what is wrong with a schema, with the place in it; empty for nothing."""
+    left: list[tuple[_Place, Any]] = [(None, schema)]
+    while left:
+        place, part = left.pop()
+        if isinstance(part, bool):
+            continue
+        if not isinstance(part, Mapping):
+            return f"{_written(place) or 'it'} must be an object or a boolean"
+        if flaw := _own_flaw(part):
+            return f"{_written(place)}.{flaw}".lstrip(".")
+        left += [((place, name), inner) for name, inner in part.get("properties", {}).items()]
+        items = part.get("items", True)  # a list of schemas before draft 2020-12
+        left += [((place, "[]"), inner) for inner in (items if isinstance(items, list) else [items])]
+        left.append(((place, "*"), part.get("additionalProperties", True)))
+    return ""
+
+
+def _written(place: _Place) -> str:
+    """Return a place as it is written: the names of the parts around it, cut, and the inner ones of many."""
+    names: list[str] = []
+    while place is not None and len(names) < _MOST_TOLD:
+        place, name = place
+        names.append(name if len(name) <= _LONGEST_PART else name[:_LONGEST_PART] + "…")
+    return ".".join(reversed(names)).replace(".[]", "[]")
+
+
+def _own_flaw(part: Mapping[str, Any]) -> str:
+    """Return what is wrong with the keywords of one part, without those inside it."""
+    for keys, fits, wanted in _RULES:
+        for key in keys:
+            if key in part and not fits(part[key]):
+                return f"{key} {wanted}"
+    return ""
+
+
+_LONGEST_FILE = 20_000_000
+_MOST_MERGED = 1_000_000
+"""Entries of a document's maps, with what merge keys add to them."""
+
+
+def read_document(path: Path) -> Any:
+    """Return the data of a `.toml`, `.json`, `.yaml` or `.yml` file. Raises `CarrelError`."""
+    path = path.expanduser()
+    try:
+        if path.stat().st_size > _LONGEST_FILE:
+            raise InvalidInput("file", f"{path} is longer than {_LONGEST_FILE:,} bytes")
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise CarrelError(f"{path} can't be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("file", f"{path} is not UTF-8") from None
+    try:
+        match path.suffix.lower():
+            case ".toml":
+                return tomllib.loads(text)
+            case ".yaml" | ".yml":
+                return _yaml(text)
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise InvalidInput("file", f"{path} can't be read: {reason}") from None
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise CarrelError("YAML needs the extra `openapi`, which isn't installed", f"Run: {how_to_install('openapi')}") from None
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Bounds what merge keys (`<<`) make: each may double what it names."""
+
+        left = _MOST_MERGED
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            self.left -= len(node.value)
+            if self.left < 0:
+                raise ValueError("its merge keys make too much of it")
+
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - made of a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error).replace("\n", " ")) from None
+
 
 MOST_TOOLS = 5_000
 """Of one source."""

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.agent.tool_arguments import problem_with, properties_of
-from carrel.extensions.tools.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference
-from carrel.extensions.tools.pipelines.plain_schema import plain_schema
+from carrel.extensions.tools.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference, plain_schema
 from carrel.extensions.tools.pipelines.validation import Validated, takes_input
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
 from carrel.model.errors import Cancelled, CarrelError, place_of

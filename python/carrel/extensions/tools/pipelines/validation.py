@@ -15,9 +15,9 @@ from carrel.extensions.tools.pipelines.format import (
     Step,
     mistaken_references,
     only_reference,
+    plain_schema,
     references,
 )
-from carrel.extensions.tools.pipelines.plain_schema import plain_schema
 from carrel.model.catalogue_tool import CatalogueTool, Risk, higher
 
 Lookup = Callable[[str], tuple[CatalogueTool | None, str]]
