@@ -11,7 +11,7 @@ import pytest
 from tests.agents.cases import CASES, QUESTION
 from tests.agents.stand_in_api import WORDS, StandIn
 
-from carrel.frontends.agents.client import program
+from carrel.frontends.agents.meeting_place import program
 from carrel.frontends.cli import main
 from carrel.frontends.cli.agents import install as verbs
 

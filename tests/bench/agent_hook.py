@@ -23,7 +23,7 @@ from tests.frontends.agents.conftest import Hooks
 from tests.waiting import wait_until
 
 import carrel
-from carrel.frontends.agents.client import program
+from carrel.frontends.agents.meeting_place import program
 from carrel.model.types import Budget
 
 QUESTIONS = (

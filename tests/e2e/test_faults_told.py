@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import Start
 
 from carrel.frontends.common.lsp_client import LspClient, LspError
-from carrel.frontends.lsp.user_messages import ANSWER_SECONDS
+from carrel.frontends.lsp.progress import ANSWER_SECONDS
 
 
 def messages(client: LspClient) -> list[Any]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.workspace import Workspace
 
-from carrel.frontends.lsp.open_document import OpenDocument
+from carrel.frontends.lsp.editor_documents import OpenDocument
 from carrel.model.lines import lines_of, rows_of
 
 PIECES = ["\n", "\r", "\r\n", "\f", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "😋", "𐐷", "é", "a", " ", "bc"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from carrel.frontends.common.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import RateLimit
 
 
 class Clock:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from carrel.frontends.lsp.messages.question_messages import AugmentResult, ContextResult
-from carrel.frontends.lsp.user_messages import UserMessages
+from carrel.frontends.lsp.progress import UserMessages
 
 FAULT = "The disk is full."
 PATIENCE = 0.005

@@ -19,7 +19,7 @@ from carrel.frontends.chat_proxy.context_injector import ContextInjector, Inject
 from carrel.frontends.chat_proxy.turns import AT_ONCE, Turns
 from carrel.frontends.chat_proxy.upstream import Upstream
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import RateLimit
 from carrel.search import merge
 from carrel.search.retriever import find
 from carrel.service.context_service import context

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from carrel.frontends.chat_proxy import upstream_connections
-from carrel.frontends.chat_proxy.upstream_connections import OwnConnections, connections_to, proxy_for
+from carrel.frontends.chat_proxy import upstream
+from carrel.frontends.chat_proxy.upstream import OwnConnections, connections_to, proxy_for
 
 
 class Transport(httpx.AsyncBaseTransport):
@@ -55,13 +55,13 @@ async def test_a_crowd_has_a_connection_each_and_leaves_them_to_later_requests(m
         assert [type(result) for result in results] == [httpx.Response] * 90 + [httpx.ReadError] * 5 + [
             asyncio.CancelledError
         ] * 5
-        assert sum(not one.closed for one in made) == upstream_connections._MOST_IDLE
+        assert sum(not one.closed for one in made) == upstream._MOST_IDLE
         for _ in range(5):
             assert (await client.get("http://a/x")).json() == {}
         async with client.stream("GET", "http://a/x"), client.stream("GET", "http://a/x"):
             pass
         assert len(made) == 100
-        monkeypatch.setattr(upstream_connections, "_IDLE_SECONDS", -1.0)
+        monkeypatch.setattr(upstream, "_IDLE_SECONDS", -1.0)
         await client.get("http://a/x")
         assert all(one.closed for one in made)
 

@@ -25,7 +25,7 @@ from tests.proxy.conftest import Server, Shop, Upstream, end, listening  # noqa:
 from tests.shop import SHOP, environment, write_files  # noqa: E402
 from tests.waiting import wait_until  # noqa: E402
 
-from carrel.frontends.agents.client import program  # noqa: E402
+from carrel.frontends.agents.meeting_place import program  # noqa: E402
 from carrel.frontends.common.lsp_client import LspClient  # noqa: E402
 
 ASKED = "How is a login checked against the user table?"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.cli.demo import demo_package
+from carrel.frontends.cli.demo import run_demo
 
 ROOT = Path(__file__).parents[2]
 unix = pytest.mark.skipif(sys.platform == "win32", reason="make and bash build a checkout")
@@ -82,12 +82,12 @@ def test_without_a_network_the_demo_asks_about_pythons_own_library(tmp_path: Pat
     def fail(_: Path) -> Path:
         raise subprocess.CalledProcessError(1, "pip")
 
-    monkeypatch.setattr(demo_package, "_download", fail)
+    monkeypatch.setattr(run_demo, "_download", fail)
     notes: list[str] = []
-    root, question = demo_package.package(notes.append)
+    root, question = run_demo.package(notes.append)
     assert (root / "urllib/request.py").is_file()
-    assert question == demo_package.LIBRARY_QUESTION
+    assert question == run_demo.LIBRARY_QUESTION
     assert "no network" in notes[-1]
     (tmp_path / "unpacked").mkdir()
-    monkeypatch.setattr(demo_package, "_download", lambda _: tmp_path / "unpacked")
-    assert demo_package.package(notes.append) == (tmp_path / "demo/django-5.2.8", demo_package.PACKAGE_QUESTION)
+    monkeypatch.setattr(run_demo, "_download", lambda _: tmp_path / "unpacked")
+    assert run_demo.package(notes.append) == (tmp_path / "demo/django-5.2.8", run_demo.PACKAGE_QUESTION)

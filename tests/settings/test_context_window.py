@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from carrel.frontends.chat_proxy.upstream_models import windows_in
+from carrel.frontends.chat_proxy.upstream import windows_in
 from carrel.model.types import Budget
 from carrel.settings.context_window import BudgetPolicy, window_of
 

@@ -18,7 +18,7 @@ import pytest
 from tests.shop import SHOP, environment, write_files
 from tests.waiting import wait_until
 
-from carrel.frontends.agents.client import program
+from carrel.frontends.agents.meeting_place import program
 
 ASKED = "How is a login checked against the user table?"
 

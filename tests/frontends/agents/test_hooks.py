@@ -16,10 +16,9 @@ import pytest
 from tests.frontends.agents.conftest import ASKED, Hooks
 from tests.waiting import wait_until
 
-from carrel.frontends.agents import client
-from carrel.frontends.agents.answering import project_of
-from carrel.frontends.agents.client import AGENTS, program
-from carrel.frontends.agents.meeting_place import runtime_folder
+from carrel.frontends.agents import meeting_place
+from carrel.frontends.agents.meeting_place import AGENTS, program, runtime_folder
+from carrel.frontends.agents.serve import project_of
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.model.errors import CarrelError
 from carrel.service.prompts.prompt_context import INDEXING
@@ -235,9 +234,9 @@ def test_a_folder_belongs_to_its_repository_unless_that_is_no_project(project: P
 
 
 def test_a_path_that_shells_would_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_PROGRAM", Path("/home/$(touch x)/carrel-hook"))
+    monkeypatch.setattr(meeting_place, "_PROGRAM", Path("/home/$(touch x)/carrel-hook"))
     with pytest.raises(CarrelError, match="Install Carrel into a folder"):
-        client.program()
+        meeting_place.program()
 
 
 def test_both_sides_look_for_the_same_folder(hooks: Hooks, monkeypatch: pytest.MonkeyPatch, project: Path) -> None:

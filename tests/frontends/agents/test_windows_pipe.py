@@ -11,7 +11,7 @@ import pytest
 from tests.frontends.agents.conftest import ASKED, Hooks
 from tests.waiting import wait_until
 
-from carrel.frontends.agents.client import program
+from carrel.frontends.agents.meeting_place import program
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="pipes with names are those of Windows")
 

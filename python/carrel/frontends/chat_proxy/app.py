@@ -13,8 +13,7 @@ import httpx
 from carrel.frontends.chat_proxy.answer_check import HEADER, MOST_BYTES, StreamText, comment, text_of_answer, verdict
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, Rewritten
 from carrel.frontends.chat_proxy.questions import MESSAGES, field_of, is_anthropic
-from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, path_of
-from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
+from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, UpstreamModels, path_of
 from carrel.frontends.common.http_guard import Headers, bearer, framing_refusal, header, refusal, same_token
 from carrel.model.errors import place_of
 from carrel.model.types import ContextItem

@@ -22,7 +22,7 @@ from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage
 from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.frontends.chat_proxy.turns import Turns
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError

@@ -12,11 +12,9 @@ import uvicorn
 
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
-from carrel.frontends.chat_proxy.upstream import Upstream
-from carrel.frontends.chat_proxy.upstream_connections import connections_to
-from carrel.frontends.chat_proxy.upstream_models import UpstreamModels
+from carrel.frontends.chat_proxy.upstream import Upstream, UpstreamModels, connections_to
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.listening_socket import listen
+from carrel.frontends.common.http_guard import listen
 
 _CONNECT_SECONDS = 10.0
 

@@ -1,13 +1,176 @@
-"""Where requests go on to: no request of a caller can name another server, which would get the upstream's key."""
+"""Where requests go on to: no request of a caller can name another server, which would get the upstream's key.
+
+Connections to the upstream: each request has one to itself, and leaves it to a later one.
+
+httpx's own pool hands one free connection to several requests that wait. All but one of them try again, so in a crowd some
+wait for seconds though the upstream is idle, and each attempt looks at every connection.
+
+The windows of the upstream's models, as its list of models tells them. Asked beside the questions: none waits for it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
+from typing import Any, cast
+from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from carrel.frontends.common.http_guard import Headers, is_loopback
 from carrel.model.patterns import lazy_pattern
+
+_MOST_IDLE = 64
+_IDLE_SECONDS = 5.0
+"""httpcore closes a connection that was idle for longer when it is used next."""
+
+
+class OwnConnections(httpx.AsyncBaseTransport):
+    """Gives each request a transport of one connection, which no other uses at the same time."""
+
+    def __init__(self, make: Callable[[], httpx.AsyncBaseTransport]) -> None:
+        """Take what makes a transport of one connection."""
+        self._make = make
+        self._idle: deque[tuple[httpx.AsyncBaseTransport, float]] = deque()
+        self._closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; its transport is free again when the answer is closed."""
+        transport = self._idle.pop()[0] if self._idle else self._make()
+
+        async def give_back() -> None:
+            self._idle.append((transport, time.monotonic()))
+            await self._trim()
+
+        try:
+            response = await transport.handle_async_request(request)
+        except BaseException:
+            await give_back()  # its connection is closed by now
+            raise
+        response.stream = _Answer(cast("httpx.AsyncByteStream", response.stream), give_back)
+        return response
+
+    async def aclose(self) -> None:
+        """Close what is idle, and the rest when its answer ends."""
+        self._closed = True
+        await self._trim()
+
+    async def _trim(self) -> None:
+        while self._idle and (
+            self._closed or len(self._idle) > _MOST_IDLE or time.monotonic() - self._idle[0][1] > _IDLE_SECONDS
+        ):
+            await self._idle.popleft()[0].aclose()
+
+
+class _Answer(httpx.AsyncByteStream):
+    """The bytes of an answer, and what is to be done when it is closed."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, closed: Callable[[], Awaitable[None]]) -> None:
+        self._stream = stream
+        self._closed = closed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Close it."""
+        try:
+            await self._stream.aclose()
+        finally:
+            await self._closed()
+
+
+def connections_to(url: str) -> OwnConnections:
+    """Return connections for an upstream: by the proxy that the environment names, but never to this machine."""
+    local = is_loopback(urlsplit(url).hostname or "")
+    context = httpx.create_ssl_context(trust_env=not local)  # loading the certificates takes longer than many a request
+    limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_SECONDS)
+    proxy = None if local else proxy_for(url)
+    return OwnConnections(lambda: httpx.AsyncHTTPTransport(verify=context, limits=limits, proxy=proxy, trust_env=False))
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment or the system names for a URL."""
+    parts, proxies = urlsplit(url), getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return found if "://" in found else f"http://{found}"
+
+
+log = logging.getLogger(__name__)
+
+_FIELDS = ("context_length", "max_model_len", "context_window", "max_context_length")
+"""OpenRouter, LiteLLM; vLLM; Groq; LM Studio."""
+_AGAIN_SECONDS = 600.0
+_TIMEOUT_SECONDS = 10.0
+_LARGEST = 16 << 20
+_KEYS = (b"authorization", b"api-key", b"x-api-key")
+
+
+class UpstreamModels:
+    """What `GET /v1/models` says of windows, asked with the key of the question that wants it, and again after ten minutes."""
+
+    def __init__(self, client: httpx.AsyncClient, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._windows: dict[str, int] = {}
+        self._asked_at = float("-inf")
+        self._asking: asyncio.Task[None] | None = None
+
+    def window(self, model: str) -> int | None:
+        """Return a model's window, as far as the upstream told it until now."""
+        return self._windows.get(model)
+
+    def want(self, url: httpx.URL, headers: Headers) -> None:
+        """Ask for the list in the background, unless that was done lately."""
+        if self._clock() - self._asked_at < _AGAIN_SECONDS:
+            return
+        self._asked_at = self._clock()
+        kept = [(key, value) for key, value in headers if key in _KEYS]
+        self._asking = asyncio.get_running_loop().create_task(self._ask(url, kept))
+
+    async def close(self) -> None:
+        """Stop asking."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+
+    async def _ask(self, url: httpx.URL, headers: Headers) -> None:
+        try:
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                asked = [*headers, (b"accept-encoding", b"identity"), (b"user-agent", b"carrel")]
+                async with self._client.stream("GET", url, headers=asked, follow_redirects=False) as response:
+                    body = bytearray()
+                    async for piece in response.aiter_raw():
+                        body += piece
+                        if len(body) > _LARGEST:
+                            return
+            if response.is_success:
+                self._windows = windows_in(json.loads(bytes(body)))
+        except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+            log.debug("The upstream's list of models can't be read: %s", type(error).__name__)
+
+
+def windows_in(listed: Any) -> dict[str, int]:
+    """Return the windows that a list of models names, by the models' ids."""
+    found: dict[str, int] = {}
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(name := entry.get("id"), str):
+            sizes = (entry.get(field) for field in _FIELDS)
+            window = next((size for size in sizes if type(size) is int and size > 0), None)
+            if window:
+                found[name] = window
+    return found
+
 
 _RAW = lazy_pattern(rb"/(?!/)[!-~]*")  # printable ASCII from one slash on
 _NEVER = lazy_pattern(rb"[#\\]")

@@ -110,7 +110,7 @@ _MODULES = {
     "doctor": "reports.doctor",
     "explain": "questions.query",
     "files": "questions.query",
-    "hook": "indexes.hooks_command",
+    "hook": "indexes.hooks",
     "index": "indexes.index",
     "localize": "questions.localize",
     "mcp": "servers.mcp",

@@ -1,15 +1,76 @@
 """Check callers of Carrel's HTTP servers: programs of this machine. No web page, under whatever name it reaches loopback.
 
 Nor is a request answered whose length is in doubt.
+
+The listening sockets of the HTTP servers.
+
+How often the callers of one listening process may ask: a bucket of tokens that fills at an even pace.
+
+A process that listens serves this machine's user only, so one bucket holds for all callers together. The default is far above
+what people and agents do; it ends loops that went wrong before they take the machine.
 """
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
+import os
 import re
+import socket
+import time
+from collections.abc import Callable
 
 from carrel.model.patterns import lazy_pattern
+
+
+def listen(port: int) -> socket.socket:
+    """Listen on this machine's 127.0.0.1; port 0 is any that is free. Raises `OSError`.
+
+    It names its protocol, which `socket.create_server` doesn't: asyncio switches Nagle's algorithm off only then. With it on,
+    a second answer over a kept connection waits 40 ms for the client's delayed acknowledgement.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # on Windows the option would let two servers share the port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(256)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+PER_MINUTE = 600
+"""Requests a minute, unless the person who starts the process sets another number."""
+
+_BURST_SECONDS = 10
+"""So much of the pace may be asked at once after a pause: 100 requests by default."""
+
+
+class RateLimit:
+    """A token bucket. Used on one event loop; 0 a minute is no limit, None the default."""
+
+    def __init__(self, per_minute: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute = PER_MINUTE if per_minute is None else per_minute
+        self._per_second = self.per_minute / 60
+        self._most = max(1.0, self._per_second * _BURST_SECONDS)
+        self._tokens = self._most
+        self._clock = clock
+        self._filled = clock()
+
+    def take(self) -> float:
+        """Take a token and give 0.0, or give the seconds until there is one."""
+        if not self.per_minute:
+            return 0.0
+        now = self._clock()
+        self._tokens = min(self._most, self._tokens + (now - self._filled) * self._per_second)
+        self._filled = now
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return 0.0
+        return (1 - self._tokens) / self._per_second
+
 
 Headers = list[tuple[bytes, bytes]]
 

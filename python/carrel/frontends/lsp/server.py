@@ -28,9 +28,8 @@ from carrel.frontends.lsp.client_model import Client, announces
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.editor_documents import Documents
-from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier
+from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier, UserMessages
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
-from carrel.frontends.lsp.user_messages import UserMessages
 from carrel.model.caller import COPILOT_PROXY, Caller
 from carrel.model.errors import CarrelError, NotAllowed
 from carrel.policy.audit import AuditTrail

@@ -19,9 +19,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from carrel.frontends.common.http_guard import framing_refusal, refusal
-from carrel.frontends.common.listening_socket import listen
-from carrel.frontends.common.rate_limit import RateLimit
+from carrel.frontends.common.http_guard import RateLimit, framing_refusal, listen, refusal
 from carrel.model.errors import CarrelError
 from carrel.model.json_lines import single_line
 

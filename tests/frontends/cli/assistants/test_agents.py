@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from carrel.frontends.agents import client
+from carrel.frontends.agents import meeting_place
 from carrel.frontends.cli import main
 from carrel.frontends.cli.agents import install as verbs
 from carrel.frontends.cli.arguments import agents_arguments
@@ -349,7 +349,7 @@ def _missing() -> Path:
 
 
 def test_every_name_is_known_everywhere() -> None:
-    assert tuple(AGENTS) == agents_arguments.AGENTS == client.AGENTS
+    assert tuple(AGENTS) == agents_arguments.AGENTS == meeting_place.AGENTS
 
 
 def test_a_folders_file_that_leads_out_of_it_is_refused(home: Path, tmp_path: Path) -> None:

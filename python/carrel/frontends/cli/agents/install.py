@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.agents.client import program
+from carrel.frontends.agents.meeting_place import program
 from carrel.frontends.cli.assistants.agents import AGENTS, Agent, Place, edits_of_agent, is_here, named, started_by
 from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
 from carrel.frontends.cli.assistants.install import Change, apply_all, plan, standing

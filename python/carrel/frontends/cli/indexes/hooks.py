@@ -3,6 +3,8 @@
 An existing hook keeps working to the byte: the marked block goes right after its first line (a hook may end in `exit` or `exec`),
 reads nothing from standard input, changes no variable, and its exit status never counts. A hook that isn't a shell script, a link
 or a file that git ignores is left alone and named. Removing takes out the block and nothing else.
+
+`carrel hook install|remove`, as typed.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ import os
 import shlex
 import stat
 import sys
-from dataclasses import dataclass
+from argparse import Namespace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from carrel.frontends.cli.terminal.output import Output
 from carrel.git import git
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.system.atomic_file import replace_file
@@ -160,3 +164,15 @@ def _without(content: bytes, guard: Path | None) -> bytes:
     before, found, rest = content.partition(begin)
     _, closed, after = rest.partition(end)
     return before + after if found and closed else content
+
+
+def run(arguments: Namespace, output: Output) -> int:
+    """Install or remove the hooks; 1 if any hook had to be left alone."""
+    act = install if arguments.action == "install" else remove
+    results = act(arguments.path.absolute())
+    if output.json:
+        output.value([{**asdict(result), "path": str(result.path)} for result in results])
+    else:
+        for result in results:
+            output.text(f"{result.hook}: {result.outcome}" + (f" ({result.path}: {result.reason})" if result.reason else ""))
+    return 1 if any(result.outcome == "skipped" for result in results) else 0

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.common.since import since
+from carrel.frontends.common.filters import since
 from carrel.frontends.common.wire import iso_time
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError

@@ -24,7 +24,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
     from carrel.frontends.common import logs
     from carrel.frontends.common.context_switch import ContextSwitch
-    from carrel.frontends.common.rate_limit import RateLimit
+    from carrel.frontends.common.http_guard import RateLimit
 
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (_current_folder(),)

@@ -51,7 +51,7 @@ def run(arguments: Namespace, output: Output) -> int:
         from carrel.frontends.mcp.serve import run as serve
 
         return serve(roots, responder, options, broad, offer)
-    from carrel.frontends.common.rate_limit import RateLimit
+    from carrel.frontends.common.http_guard import RateLimit
     from carrel.frontends.mcp.http import Loopback
     from carrel.frontends.mcp.serve import run as serve
 

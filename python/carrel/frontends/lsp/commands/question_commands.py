@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType, structs
 
-from carrel.frontends.common.since import since
+from carrel.frontends.common.filters import since
 from carrel.frontends.common.uris import join_uri
 from carrel.frontends.common.wire import Wire, iso_time
 from carrel.frontends.lsp.commands.index_commands import IndexCommands
