@@ -15,7 +15,7 @@ from typing import Any, Self, TypedDict, Unpack
 
 from carrel.agent.agent_steps import Event, TextDelta, Usage
 from carrel.agent.citations import Citation
-from carrel.agent.review_answer import Level
+from carrel.agent.reviewer import Level
 from carrel.agent.tools.function_tool import FunctionTool
 from carrel.composition.composition import Composition
 from carrel.extensions.rag.as_ports import ChatModelPort
@@ -29,7 +29,7 @@ from carrel.model.ports import ChatModel, ChatSpec, Tool
 from carrel.model.value_checks import checked
 from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
-from carrel.service import asks, reviews
+from carrel.service import asks
 from carrel.service.context_request import ContextRequest
 from carrel.service.session import Session
 from carrel.system.background import run_blocking
@@ -130,7 +130,7 @@ class Chat:
         """Have the model search the code and say what an issue takes. The first line of `issue` is its title."""
         title, _, rest = checked("issue", issue, str).strip().partition("\n")
         text = "\n".join(filter(None, (rest.strip(), checked("body", body, str))))
-        return run_blocking(self._review(reviews.ReviewRequest(title, text, max_tokens=self._max_tokens, wait_ms=_WAIT_MS)))
+        return run_blocking(self._review(asks.ReviewRequest(title, text, max_tokens=self._max_tokens, wait_ms=_WAIT_MS)))
 
     def close(self) -> None:
         """Release the index and the model's connections. A second call does nothing."""
@@ -175,8 +175,8 @@ class Chat:
             self._history = [*messages, Message("assistant", answered.text)]
         return Answer(answered.text, answered.checked.citations, answered.problem, tuple(steps), answered.usage)
 
-    async def _review(self, request: reviews.ReviewRequest) -> Review:
-        found, _ = await reviews.review(self._workspace, request, self._model, self._on_step)
+    async def _review(self, request: asks.ReviewRequest) -> Review:
+        found, _ = await asks.review(self._workspace, request, self._model, self._on_step)
         if found.answer is None:
             return Review(chunks_used=found.chunks_used, problem=found.problem, raw_text=found.raw)
         answer = found.answer

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.agent.review_answer import FORM, ReviewAnswer, read_answer
+from carrel.agent.reviewer import FORM, ReviewAnswer, read_answer
 
 GOOD: dict[str, Any] = {
     "summary": "Let names with umlauts log in.",

@@ -27,7 +27,7 @@ from carrel.model.errors import StoreError
 from carrel.model.types import Query
 from carrel.policy.permissions import PermissionFile
 from carrel.service import queries
-from carrel.service.store_report import store_report
+from carrel.service.model_report import store_report
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Layer, Settings, resolve
 from carrel.settings.store_settings import StoreSettings

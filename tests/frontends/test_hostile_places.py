@@ -30,7 +30,7 @@ from carrel.model.caller import Caller
 from carrel.model.fakes import FakeAuditLog
 from carrel.pack.formats import Form
 from carrel.policy.audit import AuditTrail
-from carrel.service.prompts.prompt_context import WITH_TAGS, WITHOUT_TAGS, Prompt, PromptContexts
+from carrel.service.prompt_context import WITH_TAGS, WITHOUT_TAGS, Prompt, PromptContexts
 from carrel.service.session import Session
 
 CASES = int(os.environ.get("CARREL_TEST_HOSTILE_CASES", "40"))

@@ -10,7 +10,7 @@ from mcp.client import Client
 from tests.mcp.conftest import Connect
 from tests.waiting import until
 
-from carrel.service.prompts.prompt_context import INDEXING
+from carrel.service.prompt_context import INDEXING
 
 ASKED = "How is a login checked against the user table?"
 

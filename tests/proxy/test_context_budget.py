@@ -21,7 +21,7 @@ from carrel.frontends.chat_proxy.context_memory import _MOST_CHARACTERS, Context
 from carrel.frontends.chat_proxy.conversation import UserMessage
 from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.model.types import Budget, Chunk, ContextItem, Hit, Signals, Span
-from carrel.settings.context_window import BudgetPolicy
+from carrel.settings.model_settings import BudgetPolicy
 
 SIZES = st.lists(st.integers(1, 9_000), max_size=20)
 TEXTS = st.text(max_size=5)

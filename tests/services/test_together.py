@@ -26,8 +26,8 @@ from carrel.model_calls.chat_model import complete
 from carrel.policy.permissions import PermissionFile
 from carrel.policy.usage import Limits, UsageMeter
 from carrel.service import queries
+from carrel.service.asks import ReviewRequest, review
 from carrel.service.model_report import report
-from carrel.service.reviews import ReviewRequest, review
 from carrel.settings.model_settings import Models, ModelSettings
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Jobs

@@ -6,7 +6,7 @@ import pytest
 
 from carrel.frontends.chat_proxy.upstream import windows_in
 from carrel.model.types import Budget
-from carrel.settings.context_window import BudgetPolicy, window_of
+from carrel.settings.model_settings import BudgetPolicy, window_of
 
 DEFAULT = Budget()
 

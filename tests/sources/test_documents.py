@@ -21,7 +21,7 @@ from carrel.model.native import CancelToken
 from carrel.sources.documents.converter_process import convert
 from carrel.sources.documents.freshness import DocumentFacts, document_key, facts_of, remaining, superseded
 from carrel.sources.documents.mirror import Mirror, unusable_name
-from carrel.sources.documents.open_below import read_below
+from carrel.sources.documents.text_folder import read_below
 from carrel.sources.documents.to_markdown import UnreadableDocumentError, to_markdown
 from carrel.system.background import directly
 

@@ -22,7 +22,7 @@ from carrel.model.caller import Caller, current_caller
 from carrel.model.errors import InvalidInput, place_of
 from carrel.model.outbound import Destination, Hold, Load, Meter
 from carrel.model.ports import AuditEvent, AuditLog
-from carrel.settings.audit_settings import AuditSettings
+from carrel.settings.allow_settings import AuditSettings
 
 if TYPE_CHECKING:
     from carrel.agent.agent_steps import Event

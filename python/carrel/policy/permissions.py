@@ -19,7 +19,7 @@ from typing import Any
 from carrel.model.errors import CarrelError, NotAllowed
 from carrel.model.outbound import Destination
 from carrel.system.atomic_file import replace_file
-from carrel.system.process_lock import process_lock
+from carrel.system.file_lock import process_lock
 
 log = logging.getLogger(__name__)
 

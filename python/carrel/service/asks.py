@@ -1,4 +1,7 @@
-"""Questions to a chat model about one workspace: the pack by the one guarded way, then the loop with the workspace's tools."""
+"""Questions to a chat model about one workspace: the pack by the one guarded way, then the loop with the workspace's tools.
+
+The issue reviewer on one workspace: its searches are questions like any other, on the interactive pool.
+"""
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations
@@ -12,12 +15,13 @@ from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.service import assessed, context_service, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest
-from carrel.service.workspace_tools import WorkspaceIndex, approved_tools, catalogue_tools, tokenizer_of, tools
+from carrel.service.workspace_tools import WorkspaceIndex, approved_tools, catalogue_tools, searcher, tokenizer_of, tools
 
 if TYPE_CHECKING:
     from carrel.agent.agent_steps import Event
     from carrel.agent.ask import Answered
     from carrel.agent.citations import CheckedText, Citation
+    from carrel.agent.reviewer import Reviewed, Step
     from carrel.agent.tools.read_lines import ReadLines
     from carrel.model.conversation import Message
     from carrel.model.local_index import SnapshotView
@@ -25,6 +29,34 @@ if TYPE_CHECKING:
     from carrel.model.types import ContextItem, Query
     from carrel.pack.compare import Comparison, Strategy
     from carrel.service.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What to review, and within which limits. `max_tokens` None: as many as the model takes."""
+
+    title: str
+    body: str = ""
+    exclude: tuple[str, ...] = ()
+    model: str | None = None
+    max_tokens: int | None = None
+    wait_ms: int = 10_000
+
+
+async def review(
+    workspace: Workspace, request: ReviewRequest, model: ChatModel, tell: Callable[[Step], None]
+) -> tuple[Reviewed, str]:
+    """Review an issue; return the name of the tokenizer that counted, too. Makes the first index; raises `CarrelError`."""
+    from carrel.agent import reviewer
+    from carrel.agent.tools.scope import Scope
+
+    tokenizer = await tokenizer_of(workspace, request.model, model.spec.tokenizer)
+    most = model.spec.window if request.max_tokens is None else request.max_tokens
+    window = reviewer.opened(reviewer.Issue(request.title, request.body), tokenizer, most)
+    await workspace.ready(explicit=True, wait_ms=request.wait_ms)
+    search = searcher(workspace, tokenizer, Scope(request.exclude))
+    return await reviewer.review(window, model, search, tell), tokenizer.name
+
 
 _MOST_BEFORE = 20
 """Cited places that are looked up."""

@@ -1,5 +1,11 @@
-"""Tell which models are set, where their text goes, whether they may be asked, and, when asked to, whether they answer."""
+"""Tell which models are set, where their text goes, whether they may be asked, and, when asked to, whether they answer.
 
+Tell which store of vectors is set, where it sends them, and what is missing for it. Opens nothing and asks nobody.
+
+Describe every source that a workspace's questions can be answered from.
+"""
+
+# ruff: noqa: PLC0415 - most settings name no store
 from __future__ import annotations
 
 import asyncio
@@ -14,11 +20,15 @@ from carrel.model.errors import CarrelError, NotAllowed, ProviderError, place_of
 from carrel.model.outbound import Destination, destinations_of
 from carrel.model.ports import Sampling
 from carrel.model.remote import RemoteEmbedder
+from carrel.settings.source_settings import WORKSPACE
+from carrel.sources.source_state import SourceReport
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
+    from carrel.service.workspace import Workspace
     from carrel.settings.model_settings import ModelSettings
     from carrel.settings.settings import Settings
+
 
 CHECK_SECONDS = 30.0
 """A local program may load its model first."""
@@ -147,3 +157,62 @@ async def _embed_something(model: Any) -> None:
 async def _say_something(model: Any) -> None:
     async for _ in model.stream([Message("user", "Say OK.")], (), Sampling(temperature=0.0, max_tokens=16)):
         pass
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """A store as it is set; `place` is empty for the index itself."""
+
+    kind: str
+    place: str = ""
+    destinations: tuple[Destination, ...] = ()
+    allowed: bool = True
+    has_key: bool = False
+    problem: str = ""
+
+
+def store_report(composition: Composition, settings: Settings) -> StoreState:
+    """Describe the store that is set. Reads the keyring and the disk."""
+    chosen = settings.store
+    if chosen.kind == "segments":
+        return StoreState("segments")
+    from carrel.composition import stores
+
+    outbound = composition.outbound.of(settings)
+    destination = stores.destination_of(chosen)
+    problem, has_key = "", False
+    if not stores.is_installed(chosen.kind):
+        problem = stores.not_installed(chosen.kind)
+    elif chosen.kind == "qdrant" and not chosen.url and stores.qdrant_program(chosen) is None:
+        problem = f"{stores.NO_PROGRAM[0]}. {stores.NO_PROGRAM[1]}"
+    if chosen.kind == "qdrant" and chosen.url:
+        try:
+            has_key = outbound.keys.find("qdrant", chosen.key) is not None
+        except CarrelError as error:
+            problem = str(error)
+    places = (destination,) if destination else ()
+    allowed = all(map(composition.outbound.permissions.allows, places))
+    where = chosen.url or ("the managed Qdrant on this machine" if chosen.kind == "qdrant" else "a folder beside each index")
+    return StoreState(chosen.kind, where, places, allowed, has_key, problem)
+
+
+THE_WORKSPACE = "The code and documents of the user's workspace."
+
+
+async def source_reports(workspace: Workspace) -> list[SourceReport]:
+    """Return the workspace itself, then the sources beside it; makes no index."""
+    status = await workspace.status()
+    own = SourceReport(
+        WORKSPACE,
+        "code",
+        THE_WORKSPACE,
+        str(workspace.root),
+        status.state,
+        status.files,
+        status.chunks,
+        status.pending,
+        status.last_indexed,
+        (*status.problems, *((status.error,) if status.error else ())),
+        status.failed,
+    )
+    return [own, *[await source.report() for source in workspace.sources()]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from carrel.model.errors import CarrelError, InvalidInput, NotPermitted, place_of
 from carrel.model.types import Filters, Hit, Query
-from carrel.service.source_report import THE_WORKSPACE
+from carrel.service.model_report import THE_WORKSPACE
 from carrel.service.tool_source import PREFIX, ask_tool, fitting_tool, safe_tools
 from carrel.settings.source_settings import WORKSPACE, SourceKind
 

@@ -1,4 +1,7 @@
-"""The setting `allow`: who may do what, by the way that a request comes in. It counts in the person's own settings file only."""
+"""The setting `allow`: who may do what, by the way that a request comes in. It counts in the person's own settings file only.
+
+The setting `audit`: whether and for how long it is recorded what was given to whom.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,23 @@ from msgspec import Meta, Struct
 
 from carrel.model.caller import Entry
 from carrel.settings.setting_checks import decode_object
+
+
+class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is recorded, and how long it is kept."""
+
+    enabled: Annotated[bool, Meta(description="Record at all.")] = True
+    days: Annotated[float, Meta(ge=0.01, le=3650, description="Entries are kept for so many days.")] = 30.0
+    megabytes: Annotated[float, Meta(ge=0.1, le=100_000, description="The oldest entries of a larger log go.")] = 50.0
+    texts: Annotated[
+        bool, Meta(description="Record questions, arguments and results themselves, not only their hashes and sizes.")
+    ] = False
+
+
+def read_audit(raw: object) -> AuditSettings:
+    """Read the setting. Raises `ValueError`."""
+    return decode_object(raw, AuditSettings)
+
 
 Right = Literal["search", "sources", "tools", "run"]
 """search: ask the workspace's index; sources: what lies beside the workspace; tools: be told of the person's tools, and run safe

@@ -22,10 +22,8 @@ from carrel.model.bounds import MOST
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.model.value_checks import plain_reason
-from carrel.settings.allow_settings import AllowSettings, read_allow
-from carrel.settings.audit_settings import AuditSettings, read_audit
-from carrel.settings.context_window import BudgetPolicy
-from carrel.settings.model_settings import LimitSettings, Models, read_limits, read_models
+from carrel.settings.allow_settings import AllowSettings, AuditSettings, read_allow, read_audit
+from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_limits, read_models
 from carrel.settings.source_settings import Sources, read_sources
 from carrel.settings.store_settings import StoreSettings, read_store
 from carrel.settings.team_settings import TeamSettings, read_team

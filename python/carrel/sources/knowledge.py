@@ -101,8 +101,7 @@ class KnowledgeBase:
             served.parts.append(self._part(served, git.texts, _mirrored(settings, base), mirror=git))
             return served
         if source.kind == "mcp":
-            from carrel.sources.documents.resource_mirror import ResourceMirror
-            from carrel.sources.resources import fetcher
+            from carrel.sources.documents.resource_mirror import ResourceMirror, fetcher
 
             fetch = fetcher(source, settings.tools, lambda: self._composition.tools(self._settings()).catalogue)
             resources = ResourceMirror(folder.parent, fetch)

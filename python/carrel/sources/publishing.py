@@ -101,7 +101,7 @@ class Publication:
 
     async def run(self, repository: PublishedStore, tell: Tell = lambda _done, _all: None) -> PublishReport:
         """Publish what changed. Raises `CarrelError`; what was visible before stays so then."""
-        from carrel.sources.published_chunks import wanted_chunks
+        from carrel.sources.published_words import wanted_chunks
 
         view = self.index.snapshot()
         wanted, files = await asyncio.to_thread(
@@ -178,7 +178,7 @@ class Publication:
         tell: Tell,
     ) -> None:
         """Write the difference as the generation that is claimed; nothing of it is visible yet."""
-        from carrel.sources.published_chunks import points_of
+        from carrel.sources.published_words import points_of
 
         await repository.delete(difference.delete, held.claim)
         await repository.mark(difference.take_over, "added", held.claim)

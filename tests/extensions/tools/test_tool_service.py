@@ -26,7 +26,7 @@ from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeAuditLog
 from carrel.model.remote import Confirmation
-from carrel.policy.whole_question import IN_FULL
+from carrel.policy.consent import IN_FULL
 from carrel.service.workspace_tools import catalogue_tools
 from carrel.settings.tool_settings import ToolServer
 

@@ -21,7 +21,7 @@ from carrel.frontends.agents.meeting_place import AGENTS, program, runtime_folde
 from carrel.frontends.agents.serve import project_of
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.model.errors import CarrelError
-from carrel.service.prompts.prompt_context import INDEXING
+from carrel.service.prompt_context import INDEXING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the socket is one of POSIX")
 

@@ -9,7 +9,7 @@ from tests.frontends.cli.conftest import Run
 
 from carrel.model.ports import AuditEvent
 from carrel.policy.audit import open_log
-from carrel.settings.audit_settings import AuditSettings
+from carrel.settings.allow_settings import AuditSettings
 
 
 def context(caller: str, trigger: str, places: int) -> AuditEvent:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span
 from carrel.search.pieces import some_lines
-from carrel.service.prompts import memory
-from carrel.service.prompts.memory import GivenLines
+from carrel.service import prompt_context
+from carrel.service.prompt_context import GivenLines
 
 
 def hit(first: int, rows: list[str], path: str = "a.py") -> Hit:
@@ -67,10 +67,10 @@ def test_lines_of_a_shortened_place_count_each(shown: set[int]) -> None:
 def test_nameless_sessions_are_not_kept_and_what_is_kept_is_bounded() -> None:
     had = GivenLines()
     had.add("", "/p", [item(1, ROWS)])
-    for number in range(memory.MOST_SESSIONS + 5):
+    for number in range(prompt_context.MOST_SESSIONS + 5):
         had.add(f"s{number}", "/p", [item(1, ROWS)])
-    assert len(had._sessions) == memory.MOST_SESSIONS
-    many = [f"row {number}" for number in range(memory.MOST_LINES + 100)]
+    assert len(had._sessions) == prompt_context.MOST_SESSIONS
+    many = [f"row {number}" for number in range(prompt_context.MOST_LINES + 100)]
     had.add("long", "/p", [item(1, many)])
-    assert len(had._sessions["long", "/p"]) == memory.MOST_LINES
+    assert len(had._sessions["long", "/p"]) == prompt_context.MOST_LINES
     assert not had.new("long", "/p", [item(len(many) - 8, many[-9:])])

@@ -12,7 +12,7 @@ from tests.waiting import until
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.conversation import Message
 from carrel.pack.formats import Form
-from carrel.service.prompts.prompt_context import INDEXING, NOTHING, WITH_TAGS, WITHOUT_TAGS, Prompt, PromptContexts
+from carrel.service.prompt_context import INDEXING, NOTHING, WITH_TAGS, WITHOUT_TAGS, Prompt, PromptContexts
 from carrel.service.workspace import Workspace
 
 ASKED = "How is a login checked against the user table?"

@@ -17,7 +17,7 @@ from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOp
 from carrel.model.types import Query
 from carrel.providers.local import bundled
 from carrel.search.retriever import read
-from carrel.service.prompts.wanted import is_command, is_question, is_wanted
+from carrel.service.prompt_context import is_command, is_question, is_wanted
 
 PROMPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text("utf-8"))
 """Half of them (`aside`) had no part in the rule."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from carrel.agent import search_tool
-from carrel.agent.tools.index_tool import IndexTool
+from carrel.agent.tools.scope import IndexTool
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of

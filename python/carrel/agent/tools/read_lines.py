@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from carrel.agent.tools.index_tool import IndexTool
-from carrel.agent.tools.scope import Refusal
+from carrel.agent.tools.scope import IndexTool, Refusal
 from carrel.model.bounds import Line
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput

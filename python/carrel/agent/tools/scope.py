@@ -1,14 +1,41 @@
-"""What the tools of one conversation may show, and how they reach the index of the moment."""
+"""What the tools of one conversation may show, and how they reach the index of the moment.
+
+What tools that read the index have in common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from carrel.model.conversation import ToolSpec
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Filter, ParsedQuery
+from carrel.model.ports import Tokenizer, ToolResult
 from carrel.model.types import Lines, Query
+
+USUAL_TOKENS = 3_000
+
+
+class IndexTool:
+    """A `BudgetedTool` over the index of the moment; each says what it does in `run_within`."""
+
+    spec: ToolSpec
+
+    def __init__(self, index: IndexReader, tokenizer: Tokenizer, scope: Scope) -> None:
+        self._index = index
+        self._tokenizer = tokenizer
+        self._scope = scope
+
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Answer with a text of usual length."""
+        return await self.run_within(arguments, USUAL_TOKENS)
+
+    async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
+        """Answer with a text of at most so many tokens."""
+        raise NotImplementedError
+
 
 T = TypeVar("T")
 

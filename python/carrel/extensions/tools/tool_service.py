@@ -25,7 +25,7 @@ from carrel.model.outbound import Destination, Load
 from carrel.model.ports import Tool
 from carrel.model.remote import Confirm, Confirmation
 from carrel.policy import access
-from carrel.policy.whole_question import whole_question
+from carrel.policy.consent import whole_question
 from carrel.question.question_secrets import Mask, mask_fields, masked
 from carrel.settings.allow_settings import AllowSettings, Right
 from carrel.settings.tool_settings import ToolSettings

@@ -36,7 +36,7 @@ from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.native import __version__
 from carrel.policy.audit import AuditTrail
 from carrel.policy.broad_folders import breadth
-from carrel.service.prompts.prompt_context import Prompt, PromptContexts
+from carrel.service.prompt_context import Prompt, PromptContexts
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.system.file_lock import locked

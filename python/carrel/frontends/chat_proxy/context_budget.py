@@ -9,7 +9,7 @@ from typing import Any
 from carrel.frontends.chat_proxy.conversation import Conversation
 from carrel.frontends.chat_proxy.questions import is_anthropic
 from carrel.model.types import Budget
-from carrel.settings.context_window import BudgetPolicy, window_of
+from carrel.settings.model_settings import BudgetPolicy, window_of
 
 SMALLEST = 150
 """A context of fewer tokens tells a model nothing."""

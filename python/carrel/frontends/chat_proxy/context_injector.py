@@ -32,7 +32,7 @@ from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.context_service import context
 from carrel.service.given_places import refused_paths
-from carrel.service.prompts.wanted import is_wanted
+from carrel.service.prompt_context import is_wanted
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.pack.formats import Form
-from carrel.service.prompts.prompt_context import WITH_TAGS, WITHOUT_TAGS, Addition
+from carrel.service.prompt_context import WITH_TAGS, WITHOUT_TAGS, Addition
 
 CUT = 9_500
 """Claude Code and Codex show the model a part of what is longer than 10,000 characters, or bytes."""

@@ -19,7 +19,7 @@ from carrel.frontends.mcp.folders import Folders
 from carrel.model.caller import Caller, called_by
 from carrel.model.errors import InvalidInput
 from carrel.model.structs import decode
-from carrel.service.prompts.prompt_context import Prompt, PromptContexts
+from carrel.service.prompt_context import Prompt, PromptContexts
 
 PROMPT_CONTEXT = "prompt_context"
 

@@ -28,7 +28,7 @@ from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
 from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.freshness import front_matter
-from carrel.sources.documents.open_below import read_below
+from carrel.sources.documents.text_folder import read_below
 from carrel.system.atomic_file import replace_file
 from carrel.system.system_fault import is_system_fault
 

@@ -115,7 +115,7 @@ def extras(_folder: Path) -> Iterator[Finding]:
 def store(folder: Path) -> Iterator[Finding]:
     """Check the store of vectors that is set: its package, its program, the permission."""
     from carrel.composition.composition import Composition
-    from carrel.service.store_report import store_report
+    from carrel.service.model_report import store_report
     from carrel.settings.settings_files import settings_of
 
     chosen, _ = settings_of(folder)

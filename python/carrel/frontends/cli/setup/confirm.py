@@ -16,8 +16,7 @@ from carrel.model.published import PublishedAddress
 from carrel.policy import consent
 from carrel.policy.audit import AuditTrail
 from carrel.policy.permissions import PermissionFile
-from carrel.service.model_report import report
-from carrel.service.store_report import store_report
+from carrel.service.model_report import report, store_report
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.system.background import run_blocking

@@ -14,7 +14,7 @@ from carrel.frontends.lsp.messages.model_messages import ProvidersResult
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.outbound import Secret
 from carrel.service import model_report
-from carrel.service.store_report import store_report
+from carrel.service.model_report import store_report
 from carrel.settings.model_settings import read_models
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user

@@ -10,7 +10,7 @@ from carrel.frontends.lsp.messages import model_messages as wire
 from carrel.model.outbound import Secret
 from carrel.model.structs import decode
 from carrel.service import model_report
-from carrel.service.store_report import store_report
+from carrel.service.model_report import store_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable

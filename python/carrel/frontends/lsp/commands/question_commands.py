@@ -34,7 +34,7 @@ from carrel.model.structs import decode
 from carrel.model.types import Query
 from carrel.pack.chat import augment, question_of
 from carrel.pack.formats import places_text, without_text
-from carrel.service import asks, assessed, context_service, group_context, group_search, queries, reviews
+from carrel.service import asks, assessed, context_service, group_context, group_search, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
 from carrel.service.folder_group import FolderGroup
 
@@ -218,7 +218,7 @@ class Commands:
         def tell(step: Step) -> None:
             self._report(params.partial_result_token, convert_review.from_step(step, uri_of))
 
-        found, tokenizer = await reviews.review(workspace, convert_review.to_request(params), model, tell)
+        found, tokenizer = await asks.review(workspace, convert_review.to_request(params), model, tell)
         return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
 
     async def explain(self, raw: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.lsp.messages import source_messages as wire
 from carrel.model.structs import decode
-from carrel.service import source_report
+from carrel.service import model_report
 from carrel.sources import source_editing
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class SourceCommands:
     async def sources(self, raw: Any) -> wire.SourcesResult:
         """Answer `carrel/sources`."""
         workspace = self._workspace(decode(wire.SourcesParams, raw))
-        return wire.SourcesResult(sources=tuple(map(wire.from_report, await source_report.report(workspace))))
+        return wire.SourcesResult(sources=tuple(map(wire.from_report, await model_report.source_reports(workspace))))
 
     async def add(self, raw: Any) -> wire.SourceChanged:
         """Answer `carrel/sources/add`."""

@@ -8,8 +8,7 @@ from msgspec import UNSET
 
 from carrel.frontends.lsp.messages.model_messages import ProviderDestination, ProviderModel, ProviderStore
 from carrel.model.outbound import Destination
-from carrel.service.model_report import ModelState
-from carrel.service.store_report import StoreState
+from carrel.service.model_report import ModelState, StoreState
 
 
 def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> ProviderModel:

@@ -11,7 +11,7 @@ from carrel.frontends.lsp.convert.convert_questions import UriOf, to_filters
 from carrel.frontends.lsp.messages import review_messages as wire
 from carrel.frontends.lsp.messages.question_messages import FiltersParam
 from carrel.model.types import Hit
-from carrel.service.reviews import ReviewRequest
+from carrel.service.asks import ReviewRequest
 
 if TYPE_CHECKING:
     from carrel.agent.reviewer import Reviewed, Step

@@ -15,7 +15,7 @@ from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget, Lines
 from carrel.service.context_request import AttachedLines, ContextRequest, FileRef
 from carrel.service.folder_group import FolderGroup, named
-from carrel.settings.context_window import window_of
+from carrel.settings.model_settings import window_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
