@@ -11,9 +11,9 @@ from msgspec import UNSET
 from pygls.exceptions import JsonRpcException
 
 from carrel.frontends.common.wire import Wire
-from carrel.frontends.lsp.messages import review_messages as wire
-from carrel.frontends.lsp.messages.model_messages import ConfirmParams, ConfirmResult
+from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.question_messages import ProgressToken
+from carrel.frontends.lsp.messages.setup_messages import ConfirmParams, ConfirmResult
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import Cancelled, InvalidInput, ProviderError
 from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Sampling

@@ -22,7 +22,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
 from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
-from carrel.frontends.lsp.convert.errors import error_data, on_wire
+from carrel.frontends.lsp.convert.replies import error_data, on_wire
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.model.patterns import lazy_pattern
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import delete_key, keep_key
-from carrel.frontends.lsp.convert.convert_models import from_state, from_store
-from carrel.frontends.lsp.messages.model_messages import ProvidersResult
+from carrel.frontends.lsp.convert.convert_setup import from_state, from_store
+from carrel.frontends.lsp.messages.setup_messages import ProvidersResult
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.outbound import Secret
 from carrel.service import model_report

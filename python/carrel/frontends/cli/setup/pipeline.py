@@ -17,7 +17,7 @@ from carrel.model.errors import CarrelError, InvalidInput
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
     from carrel.frontends.lsp.commands.question_commands import Commands
-    from carrel.frontends.lsp.messages.tool_messages import PipelineChecked, PipelineRunResult
+    from carrel.frontends.lsp.messages.setup_messages import PipelineChecked, PipelineRunResult
     from carrel.service.workspace import Workspace
 
 

@@ -10,8 +10,8 @@ from carrel.extensions.tools.catalogue.exports import export
 from carrel.extensions.tools.catalogue.search import ToolQuery
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.cli.terminal.terminal_text import one_line
-from carrel.frontends.lsp.convert.convert_tools import from_tool
-from carrel.frontends.lsp.messages.tool_messages import ToolsListResult, ToolsSearchResult
+from carrel.frontends.lsp.convert.convert_setup import from_tool
+from carrel.frontends.lsp.messages.setup_messages import ToolsListResult, ToolsSearchResult
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user

@@ -14,20 +14,24 @@ from carrel.frontends.common.filters import since
 from carrel.frontends.common.uris import join_uri
 from carrel.frontends.common.wire import Wire, iso_time
 from carrel.frontends.lsp.commands.index_commands import IndexCommands
-from carrel.frontends.lsp.commands.model_commands import ModelCommands
-from carrel.frontends.lsp.commands.source_commands import SourceCommands
-from carrel.frontends.lsp.commands.tool_commands import ToolCommands
-from carrel.frontends.lsp.convert import convert_chat, convert_review
+from carrel.frontends.lsp.commands.setup_commands import ModelCommands, SourceCommands, ToolCommands
+from carrel.frontends.lsp.convert import convert_chat
 from carrel.frontends.lsp.convert import convert_questions as convert
-from carrel.frontends.lsp.convert.errors import on_wire
-from carrel.frontends.lsp.convert.receipts import with_receipt
+from carrel.frontends.lsp.convert.replies import on_wire, with_receipt
 from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
 from carrel.frontends.lsp.messages import compare_messages as compare_wire
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages.audit_messages import AuditEntry, AuditParams, AuditResult
-from carrel.frontends.lsp.messages.chat_messages import ChatParams, ChatResult, ChatStep, CitationsParams, CitationsResult
+from carrel.frontends.lsp.messages.chat_messages import (
+    ChatParams,
+    ChatResult,
+    ChatStep,
+    CitationsParams,
+    CitationsResult,
+    ReviewParams,
+    ReviewResult,
+)
 from carrel.frontends.lsp.messages.methods import REQUESTS
-from carrel.frontends.lsp.messages.review_messages import ReviewParams, ReviewResult
 from carrel.model.errors import InvalidInput, NotReady, ProviderError
 from carrel.model.outbound import collect
 from carrel.model.structs import decode
@@ -216,10 +220,10 @@ class Commands:
         uri_of = partial(_uri_of, workspace)
 
         def tell(step: Step) -> None:
-            self._report(params.partial_result_token, convert_review.from_step(step, uri_of))
+            self._report(params.partial_result_token, convert_chat.from_step(step, uri_of))
 
-        found, tokenizer = await asks.review(workspace, convert_review.to_request(params), model, tell)
-        return convert_review.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+        found, tokenizer = await asks.review(workspace, convert_chat.to_request(params), model, tell)
+        return convert_chat.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.messages.question_messages import BudgetParam, FolderParams, ProgressToken
-from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
+from carrel.frontends.lsp.messages.shared_messages import SENT, SentResult
 
 
 class CompareParams(FolderParams, kw_only=True, frozen=True):

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, LastChangeResult, RouteResult, State, Wire
-from carrel.frontends.lsp.messages.assess_messages import ASSESS, AttemptResult
-from carrel.frontends.lsp.messages.sent_messages import SENT, SentResult
+from carrel.frontends.lsp.messages.shared_messages import ASSESS, SENT, AttemptResult, SentResult
 from carrel.model import bounds
 from carrel.settings.settings import Planning
 

@@ -1,12 +1,19 @@
-"""Tools and pipelines as the server knows them, to what travels."""
+"""Models as the server knows them, to what travels.
+
+Tools and pipelines as the server knows them, to what travels.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from carrel.frontends.lsp.messages import tool_messages as wire
+from carrel.frontends.lsp.messages import setup_messages as wire
+from carrel.frontends.lsp.messages.setup_messages import ProviderDestination, ProviderModel, ProviderStore
+from carrel.model.outbound import Destination
+from carrel.service.model_report import ModelState, StoreState
 
 if TYPE_CHECKING:
     from carrel.extensions.tools.catalogue.search import FoundTool
@@ -69,4 +76,39 @@ def _problems(checked: Checked) -> tuple[wire.PipelineProblem, ...]:
     return tuple(
         wire.PipelineProblem(step=UNSET if problem.step is None else problem.step, message=problem.message)
         for problem in checked.problems
+    )
+
+
+def from_state(state: ModelState, allows: Callable[[Destination], bool]) -> ProviderModel:
+    """Encode a model's state."""
+    return ProviderModel(
+        role=state.role,
+        provider=state.provider,
+        model=state.model,
+        destinations=_places(state.destinations, allows),
+        has_key=state.has_key,
+        requests=state.requests,
+        tokens=state.tokens,
+        dollars=round(state.dollars, 6),
+        last_error=state.last_error or UNSET,
+        answered_ms=UNSET if state.answered_ms is None else state.answered_ms,
+        problem=state.problem or UNSET,
+    )
+
+
+def from_store(state: StoreState, allows: Callable[[Destination], bool]) -> ProviderStore:
+    """Encode the store that is set."""
+    return ProviderStore(
+        kind=state.kind,
+        place=state.place,
+        destinations=_places(state.destinations, allows),
+        has_key=state.has_key,
+        problem=state.problem or UNSET,
+    )
+
+
+def _places(places: Iterable[Destination], allows: Callable[[Destination], bool]) -> tuple[ProviderDestination, ...]:
+    return tuple(
+        ProviderDestination(provider=place.provider, host=place.host, local=place.local, allowed=allows(place))
+        for place in places
     )
