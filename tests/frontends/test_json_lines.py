@@ -18,7 +18,7 @@ from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.http import SingleLineEvents
 from carrel.model.fakes import fake_outbound
-from carrel.model.json_lines import single_line
+from carrel.model.lines import single_line
 
 ENDS = "\x85\u2028\u2029"
 TEXT = f"one{ENDS}two"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.system.folder_removal import remove_folder
+from carrel.system.leftovers import remove_folder
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="folders are made and removed by descriptors")
 

@@ -17,8 +17,8 @@ from carrel.model.errors import StoreError
 from carrel.model.native import CancelToken
 from carrel.sources.documents import git_mirror
 from carrel.sources.documents.git_mirror import GitMirror
-from carrel.system.atomic_file import replace_file
 from carrel.system.background import directly
+from carrel.system.filesystem import replace_file
 
 
 class Killed(BaseException):

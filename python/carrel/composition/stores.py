@@ -167,7 +167,7 @@ def _installation() -> str:
     """Return what tells this user's Carrel from others, made once."""
     import platformdirs
 
-    from carrel.system.atomic_file import replace_file
+    from carrel.system.filesystem import replace_file
 
     path = platformdirs.user_data_path("carrel", appauthor=False) / "installation"
     try:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from carrel.index.asked import AskedQueue
 from carrel.index.index_location import INDEX_FILE, why_not_writable
-from carrel.index.left_out import files_left_out, folders_left_out
+from carrel.index.left_out import FINISH, files_left_out, folders_left_out, unfinished_text
 from carrel.index.state_file import STATE_FILE, forget
-from carrel.index.unfinished import FINISH, unfinished_text
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
 

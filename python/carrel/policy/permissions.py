@@ -18,8 +18,8 @@ from typing import Any
 
 from carrel.model.errors import CarrelError, NotAllowed
 from carrel.model.outbound import Destination
-from carrel.system.atomic_file import replace_file
 from carrel.system.file_lock import process_lock
+from carrel.system.filesystem import replace_file
 
 log = logging.getLogger(__name__)
 

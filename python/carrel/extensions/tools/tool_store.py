@@ -16,8 +16,8 @@ from msgspec import convert
 
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSource, KeptTools
 from carrel.model.errors import StoreError
-from carrel.system.atomic_file import replace_file
 from carrel.system.file_lock import locked
+from carrel.system.filesystem import replace_file
 
 log = logging.getLogger(__name__)
 _VERSION = 2

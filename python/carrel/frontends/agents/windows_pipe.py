@@ -17,7 +17,7 @@ if sys.platform == "win32":
     from typing import Any
 
     from carrel.frontends.agents.meeting_place import PIPE
-    from carrel.system.atomic_file import replace_file
+    from carrel.system.filesystem import replace_file
 
     _FOR_THE_USER = "D:P(A;;GA;;;OW)"
     """In the language of security descriptors: all rights for the owner, none for anybody else."""

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from carrel.frontends.mcp import server_info
-from carrel.model.json_lines import single_line
+from carrel.model.lines import single_line
 
 if TYPE_CHECKING:
     import asyncio

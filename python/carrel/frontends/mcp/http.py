@@ -21,7 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from carrel.frontends.common.http_guard import RateLimit, framing_refusal, listen, refusal
 from carrel.model.errors import CarrelError
-from carrel.model.json_lines import single_line
+from carrel.model.lines import single_line
 
 HOST = "127.0.0.1"
 PATH = "/mcp"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from carrel.index.unfinished import unfinished_text
+from carrel.index.left_out import unfinished_text
 from carrel.pack.appearance import one_line
 from carrel.pack.formats import NOTHING_FOUND
 from carrel.service.folder_group import FolderGroup

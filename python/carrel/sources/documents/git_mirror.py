@@ -24,7 +24,7 @@ from carrel.model.native import CancelToken
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
-from carrel.system.atomic_file import replace_file
+from carrel.system.filesystem import replace_file
 
 if TYPE_CHECKING:
     from carrel.index.indexer import RunNative

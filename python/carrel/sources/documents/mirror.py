@@ -29,7 +29,7 @@ from carrel.sources.documents import text_folder
 from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.freshness import front_matter
 from carrel.sources.documents.text_folder import read_below
-from carrel.system.atomic_file import replace_file
+from carrel.system.filesystem import replace_file
 from carrel.system.system_fault import is_system_fault
 
 if TYPE_CHECKING:

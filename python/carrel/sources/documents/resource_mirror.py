@@ -26,7 +26,7 @@ from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
 from carrel.sources.documents import text_folder
 from carrel.sources.documents.freshness import front_matter
-from carrel.system.atomic_file import replace_file
+from carrel.system.filesystem import replace_file
 
 if TYPE_CHECKING:
     from carrel.extensions.tools.tool_catalogue import ToolCatalogue

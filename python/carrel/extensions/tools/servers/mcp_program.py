@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from carrel.extensions.tools.servers.mcp_bounds import MOST_PLAIN_VALUES, MOST_VALUES, Bound, Values
-from carrel.model.json_lines import single_line
+from carrel.model.lines import single_line
 from carrel.system import leftovers
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from carrel.frontends.cli.assistants.edits import Edit
 from carrel.frontends.cli.assistants.jsonc import BadJson
 from carrel.frontends.cli.assistants.toml_tables import BadToml
 from carrel.model.errors import CarrelError
-from carrel.system.atomic_file import OWNER_ONLY, replace_file
+from carrel.system.filesystem import OWNER_ONLY, replace_file
 
 BACKUP = ".carrel-backup"
 

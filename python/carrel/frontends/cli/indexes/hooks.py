@@ -20,7 +20,7 @@ from pathlib import Path
 from carrel.frontends.cli.terminal.output import Output
 from carrel.git import git
 from carrel.model.errors import CarrelError, InvalidInput
-from carrel.system.atomic_file import replace_file
+from carrel.system.filesystem import replace_file
 
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
 _NEW_HOOK = b"#!/bin/sh\n"

@@ -12,7 +12,7 @@ from carrel.composition.composition import Composition
 from carrel.frontends.cli.questions.in_process import indexed_folder, with_commands
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
-from carrel.index.unfinished import FINISH, unfinished_text
+from carrel.index.left_out import FINISH, unfinished_text
 from carrel.model.errors import TextRefused
 from carrel.service.queries import MOST_SKIPPED
 from carrel.settings.settings_files import settings_of

@@ -17,8 +17,8 @@ from carrel.frontends.cli.reports.checks import Finding
 from carrel.frontends.cli.terminal.folders import unreadable
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
-from carrel.index.unfinished import FINISH, unfinished_text
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused
 from carrel.settings.settings_files import settings_of
 

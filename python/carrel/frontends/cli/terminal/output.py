@@ -10,8 +10,7 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from carrel.frontends.cli.terminal.terminal_text import harmless, one_line
-from carrel.model.json_lines import single_line
-from carrel.model.lines import lines_of
+from carrel.model.lines import lines_of, single_line
 
 if TYPE_CHECKING:  # rich costs 50 ms, and the compiled module may be missing: `carrel doctor` then says so
     from rich.console import Console
