@@ -18,6 +18,7 @@ from carrel.model.fakes import FakePermissions, fake_outbound
 from carrel.model.outbound import Destination
 from carrel.providers.copilot_embeddings import SECONDS_BETWEEN, CopilotEmbedder
 from carrel.providers.copilot_token import token_files
+from carrel.settings.model_settings import ModelSettings
 
 pytestmark = pytest.mark.usefixtures("signed_in", "models_closed")
 
@@ -100,7 +101,9 @@ async def test_copilots_calls_are_200_ms_apart_as_they_are_sent_whatever_came_be
             return httpx.Response(429, headers={"retry-after": "0"})
         return httpx.Response(200, json={"data": [{"index": 0, "embedding": [1.0, *[0.0] * 1535]}]})
 
-    model = CopilotEmbedder(fake_outbound(), base_url="http://127.0.0.1:9", sleep=sleep, transport=httpx.MockTransport(answer))
+    model = CopilotEmbedder(
+        fake_outbound(), ModelSettings(base_url="http://127.0.0.1:9"), sleep=sleep, transport=httpx.MockTransport(answer)
+    )
     await asyncio.gather(*(model.embed(["a"], "query") for _ in range(2)))
     await model.aclose()
     paced = [step for step in happened if step != "wait"]

@@ -12,6 +12,7 @@ from carrel.model.errors import ProviderError
 from carrel.model.fakes import fake_outbound
 from carrel.providers import copilot_token
 from carrel.providers.copilot_embeddings import CopilotEmbedder
+from carrel.settings.model_settings import ModelSettings
 
 TOKEN = "gho_planted"  # noqa: S105 - made up
 EVIL = "https://evil.example/copilot_internal/v2/token"
@@ -39,7 +40,7 @@ def signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_the_sign_in_is_sent_to_github_or_this_machine_only(options: dict[str, Any], sent: bool) -> None:
-    sign_in = CopilotEmbedder(fake_outbound(), **options)._sign_in
+    sign_in = CopilotEmbedder(fake_outbound(), ModelSettings(**options))._sign_in
     if sent:
         assert await sign_in.headers() == {"Authorization": f"token {TOKEN}"}
     else:

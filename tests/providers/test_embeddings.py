@@ -181,7 +181,7 @@ async def test_openai_is_asked_for_packed_numbers_of_the_size_that_is_set_with_e
         return httpx.Response(200, json={"data": data})
 
     outbound = fake_outbound(openai=KEY)
-    model = OpenAIEmbedder(outbound, dimensions=256, transport=httpx.MockTransport(answer))
+    model = OpenAIEmbedder(outbound, ModelSettings(dimensions=256), transport=httpx.MockTransport(answer))
     vectors = await model.embed(["word " * 20_000, "def f(): return 1"], "document")
     assert vectors.fault(256, 2) is None
     url, body, headers = sent[0]
@@ -221,7 +221,7 @@ async def test_helicone_stands_before_openai_where_it_has_a_key_and_is_a_place_o
     allowed = replace(outbound, permissions=FakePermissions([Destination("openai", "api.openai.com")]))
     with pytest.raises(NotAllowed, match=r"carrel confirm openai oai\.helicone\.ai"):
         await OpenAIEmbedder(allowed, transport=transport).embed(["a"], "query")
-    await OpenAIEmbedder(allowed, base_url="https://api.openai.com/v1", transport=transport).embed(["a"], "query")
+    await OpenAIEmbedder(allowed, ModelSettings(base_url="https://api.openai.com/v1"), transport=transport).embed(["a"], "query")
     assert "helicone-auth" not in sent[-1].headers
     assert len(sent) == 2
 

@@ -20,6 +20,7 @@ import carrel
 from carrel.model.fakes import fake_outbound
 from carrel.model.ports import Embedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
+from carrel.settings.model_settings import ModelSettings
 
 PYTHON = os.environ.get("CARREL_LLAMA_PYTHON")
 SERVER = Path(__file__).parent.parent / "services" / "llama_server.py"
@@ -29,7 +30,7 @@ DIM = 64
 def model_of(url: str) -> OpenAIEmbedder:
     """Make one that keeps no connection: nobody closes it."""
     transport = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
-    return OpenAIEmbedder(fake_outbound(), model="tiny", base_url=url, transport=transport).with_dim(DIM)
+    return OpenAIEmbedder(fake_outbound(), ModelSettings(model="tiny", base_url=url), transport=transport).with_dim(DIM)
 
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="needs CARREL_LLAMA_PYTHON, a Python with xllamacpp and gguf")

@@ -25,7 +25,6 @@ from carrel.model.outbound import Destination, Hold, Load, Outbound, Secret
 from carrel.model.ports import ChatModel
 from carrel.model_calls.chat_model import complete
 from carrel.providers import copilot_program
-from carrel.providers.chat import ChatOptions
 from carrel.providers.copilot_chat import CopilotChat, copilot_chat
 from carrel.service.session import Session as ServerSession
 from carrel.settings.model_settings import Models, ModelSettings
@@ -152,7 +151,7 @@ def _sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chat(program: Program, outbound: Outbound | None = None, **more: Any) -> CopilotChat:
-    model = copilot_chat(ChatOptions(**more), outbound or fake_outbound())
+    model = copilot_chat(ModelSettings(**more), outbound or fake_outbound())
     return CopilotChat(model._service, model._model, model.spec, more.get("key", ""), model._outbound, program.connect)
 
 
@@ -279,7 +278,7 @@ async def test_tokens_are_counted() -> None:
 async def test_without_the_sdk_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copilot", None)
     with pytest.raises(ProviderError, match='pip install "github-copilot-sdk>='):
-        await complete(copilot_chat(ChatOptions(), fake_outbound()), ASKED)
+        await complete(copilot_chat(ModelSettings(), fake_outbound()), ASKED)
 
 
 def test_the_program_gets_no_keys_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -345,7 +345,9 @@ async def test_openai_itself_wants_a_key_and_azure_has_a_header_of_its_own() -> 
     ):
         await complete(model, ASKED)
     azure = openai_chat.openai_chat(
-        "openai", shared.ChatOptions("gpt-4.1", "https://mine.openai.azure.com/openai/v1", "keyring"), fake_outbound(openai=KEY)
+        "openai",
+        ModelSettings(model="gpt-4.1", base_url="https://mine.openai.azure.com/openai/v1", key="keyring"),
+        fake_outbound(openai=KEY),
     )
     assert await azure._client._auth.headers() == {"api-key": KEY}
     with pytest.raises(InvalidInput, match="Name the model"):

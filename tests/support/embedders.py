@@ -16,6 +16,7 @@ from carrel.providers.copilot_embeddings import CopilotEmbedder
 from carrel.providers.copilot_token import token_files
 from carrel.providers.ollama_embeddings import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
+from carrel.settings.model_settings import ModelSettings
 
 M = TypeVar("M", bound=RemoteEmbedder)
 
@@ -56,20 +57,25 @@ def made(model: M) -> M:
     return model
 
 
+def options_of(more: dict[str, Any], **usual: Any) -> ModelSettings:
+    """Take the fields of a model's settings out of the arguments of a test."""
+    return ModelSettings(**{**usual, **{name: more.pop(name) for name in ModelSettings.__struct_fields__ if name in more}})
+
+
 def openai(service: EmbeddingService, **more: Any) -> OpenAIEmbedder:
     outbound = more.pop("outbound", None) or fake_outbound(openai=KEY)
-    return made(OpenAIEmbedder(outbound, base_url=f"{service.url}/v1", sleep=at_once, **more))
+    return made(OpenAIEmbedder(outbound, options_of(more, base_url=f"{service.url}/v1"), sleep=at_once, **more))
 
 
 def ollama(service: EmbeddingService, **more: Any) -> OllamaEmbedder:
-    return made(OllamaEmbedder(fake_outbound(), base_url=service.url, sleep=at_once, **more))
+    return made(OllamaEmbedder(fake_outbound(), options_of(more, base_url=service.url), sleep=at_once, **more))
 
 
 def copilot(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
     more = {"sleep": at_once, **more}
     outbound = more.pop("outbound", None) or fake_outbound()
     token_url = f"{service.url}/copilot_internal/v2/token"
-    return made(CopilotEmbedder(outbound, base_url=service.url, token_url=token_url, **more))
+    return made(CopilotEmbedder(outbound, options_of(more, base_url=service.url, token_url=token_url), **more))
 
 
 def newer(service: EmbeddingService, **more: Any) -> CopilotEmbedder:

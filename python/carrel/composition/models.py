@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from carrel.model.errors import InvalidInput
 from carrel.settings.model_settings import ModelSettings
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from carrel.model.outbound import Outbound
     from carrel.model.ports import ChatModel, Embedder, Reranker
     from carrel.model.published import PublishedStore
-    from carrel.providers.chat import ChatOptions
 
 M = TypeVar("M")
 
@@ -105,67 +104,45 @@ def published_repository(url: str, key: str, outbound: Outbound) -> PublishedSto
 
 @_KEPT
 def _cohere_rerank(provider: str, settings: ModelSettings, outbound: Outbound) -> Reranker:
-    from carrel.providers.cohere_rerank import RerankOptions, cohere_rerank
+    from carrel.providers.cohere_rerank import cohere_rerank
 
-    chosen = RerankOptions(settings.model, settings.base_url, settings.key, settings.max_texts, settings.price)
-    return cohere_rerank(provider, chosen, outbound)
+    return cohere_rerank(provider, settings, outbound)
 
 
 @_KEPT
 def _openai_chat(provider: str, settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.openai_chat import openai_chat
 
-    return openai_chat(provider, _chat_options(settings), outbound)
+    return openai_chat(provider, settings, outbound)
 
 
 @_KEPT
 def _ollama_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.ollama_chat import ollama_chat
 
-    return ollama_chat(_chat_options(settings), outbound)
+    return ollama_chat(settings, outbound)
 
 
 @_KEPT
 def _copilot_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
     from carrel.providers.copilot_chat import copilot_chat
 
-    return copilot_chat(_chat_options(settings), outbound)
-
-
-def _chat_options(settings: ModelSettings) -> ChatOptions:
-    from carrel.providers.chat import ChatOptions
-
-    return ChatOptions(
-        settings.model,
-        settings.base_url,
-        settings.key,
-        settings.window,
-        settings.max_output,
-        settings.tools,
-        settings.price,
-        settings.output_price,
-    )
+    return copilot_chat(settings, outbound)
 
 
 def _openai_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
     from carrel.providers.openai_embeddings import OpenAIEmbedder
 
-    return OpenAIEmbedder(outbound, **_common(settings), max_tokens=settings.max_tokens, price=settings.price)
+    return OpenAIEmbedder(outbound, settings)
 
 
 def _ollama_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
     from carrel.providers.ollama_embeddings import OllamaEmbedder
 
-    return OllamaEmbedder(outbound, **_common(settings), max_tokens=settings.max_tokens, price=settings.price)
+    return OllamaEmbedder(outbound, settings)
 
 
 def _copilot_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
     from carrel.providers.copilot_embeddings import CopilotEmbedder
 
-    return CopilotEmbedder(outbound, **_common(settings), token_url=settings.token_url)
-
-
-def _common(settings: ModelSettings) -> dict[str, Any]:
-    """Return what every embedding service takes."""
-    names = ("model", "base_url", "key", "dimensions", "floor", "max_texts")
-    return {name: getattr(settings, name) for name in names}
+    return CopilotEmbedder(outbound, settings)

@@ -1,4 +1,4 @@
-"""What the chat models of remote services share: their settings, bounds of an answer, calls of tools, and what an answer cost."""
+"""What the chat models of remote services share: bounds of an answer, calls of tools, and what an answer cost."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from carrel.model.ports import ChatSpec
 from carrel.providers.http import ServiceClient
 from carrel.providers.service import Service
 from carrel.providers.tokenizers import known_tokenizer
+from carrel.settings.model_settings import ModelSettings
 
 MOST_CHARACTERS = 400_000
 """The longest answer, its calls' arguments included; a model that repeats itself for ever is cut there."""
@@ -31,22 +32,8 @@ RESERVED_TOKENS = 4_096
 _NO_WORD = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True)
-class ChatOptions:
-    """What a person set of a chat model; what is empty or 0 is the provider's own."""
-
-    model: str = ""
-    base_url: str = ""
-    key: str = ""
-    window: int = 0
-    max_output: int = 0
-    tools: bool | None = None
-    price: float = 0.0
-    output_price: float = 0.0
-
-
 def spec_of(
-    provider: str, model: str, options: ChatOptions, *, window: int, max_output: int | None, leaves_machine: bool
+    provider: str, model: str, options: ModelSettings, *, window: int, max_output: int | None, leaves_machine: bool
 ) -> ChatSpec:
     """Return what is known of a model; `window` and `max_output` count where the person set none."""
     return ChatSpec(
@@ -66,7 +53,7 @@ def patient(service: Service) -> Service:
     return replace(service, idle_seconds=IDLE_SECONDS if service.leaves_machine else LOCAL_IDLE_SECONDS)
 
 
-def required_model(options: ChatOptions, example: str) -> str:
+def required_model(options: ModelSettings, example: str) -> str:
     """Return the model's name. Raises `InvalidInput` where none is set."""
     if not options.model:
         raise InvalidInput("model", "is not set", f'Name the model, such as `model = "{example}"`.')

@@ -17,6 +17,7 @@ from carrel.model.ports import RerankerSpec
 from carrel.model.structs import whole_characters
 from carrel.providers.http import ServiceClient, key_for
 from carrel.providers.service import Service
+from carrel.settings.model_settings import ModelSettings
 
 log = logging.getLogger(__name__)
 
@@ -49,18 +50,7 @@ APIS: Mapping[str, Api] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RerankOptions:
-    """What a person set of a reranker; what is empty or 0 is the provider's own."""
-
-    model: str = ""
-    base_url: str = ""
-    key: str = ""
-    max_texts: int = 0
-    price: float = 0.0
-
-
-def cohere_rerank(provider: str, options: RerankOptions, outbound: Outbound) -> CohereReranker:
+def cohere_rerank(provider: str, options: ModelSettings, outbound: Outbound) -> CohereReranker:
     """Make a reranker of one of `APIS`, or of the service at `baseUrl` that is asked alike. Raises `InvalidInput`."""
     api = APIS[provider]
     home = Service(provider, api.title, api.base_url, "reranker")

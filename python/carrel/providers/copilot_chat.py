@@ -29,7 +29,6 @@ from carrel.model.structs import whole_characters
 from carrel.providers.chat import (
     IDLE_SECONDS,
     MOST_CHARACTERS,
-    ChatOptions,
     chat_load,
     finish_of,
     made_up_id,
@@ -39,6 +38,7 @@ from carrel.providers.chat import (
 )
 from carrel.providers.copilot_program import NOT_SIGNED_IN, Connect, Program, connect
 from carrel.providers.service import Service, refusal
+from carrel.settings.model_settings import ModelSettings
 
 BASE_URL = "https://api.githubcopilot.com"
 DEFAULT_MODEL = "gpt-4.1"
@@ -46,7 +46,7 @@ WINDOW = 128_000
 _WORD = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
-def copilot_chat(options: ChatOptions, outbound: Outbound) -> CopilotChat:
+def copilot_chat(options: ModelSettings, outbound: Outbound) -> CopilotChat:
     """Make a chat model of Copilot, or of the OpenAI-compatible service at `baseUrl` by its program. Raises `InvalidInput`."""
     service = Service("copilot", "Copilot", options.base_url or BASE_URL, "chat")
     model = options.model or DEFAULT_MODEL

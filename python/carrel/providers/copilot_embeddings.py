@@ -20,6 +20,7 @@ from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedd
 from carrel.providers.http import Auth, ServiceClient, Sleep
 from carrel.providers.service import Service
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.settings.model_settings import USUAL, ModelSettings
 
 BASE_URL = "https://api.githubcopilot.com"
 NEWER_URL = "https://api.github.com"
@@ -56,39 +57,35 @@ class CopilotEmbedder(ServiceEmbedder):
     def __init__(
         self,
         outbound: Outbound,
+        options: ModelSettings = USUAL,
         *,
-        model: str = "",
-        base_url: str = "",
-        token_url: str = "",
-        key: str = "",
-        floor: float = 0.0,
-        dimensions: int = 0,
-        max_texts: int = 0,
         clock: Callable[[], float] = time.time,
         sleep: Sleep = asyncio.sleep,
         transport: Any = None,
     ) -> None:
         """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for URLs that can't be used."""
-        model = model or MODEL
+        model = options.model or MODEL
         self._newer = model in NEWER
         self._model = model
-        url = base_url or (NEWER_URL if self._newer else BASE_URL)
+        url = options.base_url or (NEWER_URL if self._newer else BASE_URL)
         service = Service(PROVIDER, "GitHub Copilot", url, "embedder", HEADERS, refusals={401: _REFUSED, 403: _REFUSED})
         known = (NEWER if self._newer else MODELS).get(model, UNKNOWN)
-        own = _is_own(url) and (self._newer or _is_own(token_url or TOKEN_URL))
-        sign_in = SignIn(outbound, key, scheme="Bearer" if self._newer else "token", own=own)
+        own = _is_own(url) and (self._newer or _is_own(options.token_url or TOKEN_URL))
+        sign_in = SignIn(outbound, options.key, scheme="Bearer" if self._newer else "token", own=own)
         self._sign_in = sign_in
         self._session: SessionAuth | None = None
         if not self._newer:
-            self._session = SessionAuth(outbound, sign_in, token_url, HEADERS, clock=clock, sleep=sleep, transport=transport)
+            self._session = SessionAuth(
+                outbound, sign_in, options.token_url, HEADERS, clock=clock, sleep=sleep, transport=transport
+            )
         auth: Auth = self._session or sign_in
         most = NEWER_MAX_TEXTS if self._newer else MAX_TEXTS
-        self._choose_size = bool(dimensions) and dimensions != known.dim
+        self._choose_size = bool(options.dimensions) and options.dimensions != known.dim
         spec = EmbeddingSpec(
-            f"{PROVIDER}:{model}" + (f":{dimensions}" if self._choose_size else ""),
-            dimensions or known.dim,
-            floor=floor or known.floor,
-            max_texts=min(max_texts or most, most),
+            f"{PROVIDER}:{model}" + (f":{options.dimensions}" if self._choose_size else ""),
+            options.dimensions or known.dim,
+            floor=options.floor or known.floor,
+            max_texts=min(options.max_texts or most, most),
             max_tokens=MAX_TOKENS,
             leaves_machine=service.leaves_machine,
         )

@@ -17,7 +17,6 @@ from carrel.providers.chat import (
     THINKING_TOKENS,
     UNKNOWN_WINDOW,
     Bill,
-    ChatOptions,
     characters_of,
     finish_of,
     made_up_id,
@@ -31,11 +30,12 @@ from carrel.providers.chat import (
 from carrel.providers.event_stream import fault_within
 from carrel.providers.http import MOST_BYTES, ServiceClient, key_for
 from carrel.providers.service import Service
+from carrel.settings.model_settings import ModelSettings
 
 BASE_URL = "http://localhost:11434"
 
 
-def ollama_chat(options: ChatOptions, outbound: Outbound) -> OllamaChat:
+def ollama_chat(options: ModelSettings, outbound: Outbound) -> OllamaChat:
     """Make a chat model of the Ollama at `baseUrl`. Raises `InvalidInput`."""
     model = required_model(options, "qwen3")
     url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1")  # people know the other API's address

@@ -11,6 +11,7 @@ from carrel.model.ports import EmbeddingSpec
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
 from carrel.providers.http import ServiceClient, Sleep, key_for
 from carrel.providers.service import Service
+from carrel.settings.model_settings import USUAL, ModelSettings
 
 PROVIDER = "ollama"
 BASE_URL = "http://localhost:11434"
@@ -35,39 +36,34 @@ class OllamaEmbedder(ServiceEmbedder):
     def __init__(
         self,
         outbound: Outbound,
+        options: ModelSettings = USUAL,
         *,
-        model: str = "",
-        base_url: str = "",
-        key: str = "",
-        dimensions: int = 0,
-        floor: float = 0.0,
-        max_texts: int = 0,
-        max_tokens: int = 0,
-        price: float = 0.0,
         sleep: Sleep = asyncio.sleep,
         transport: Any = None,
     ) -> None:
         """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for a base URL that can't be used."""
-        model = (model or MODEL).removesuffix(":latest")
-        base_url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
+        model = (options.model or MODEL).removesuffix(":latest")
+        base_url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
         name = model.replace("{", "{{").replace("}", "}}")
         missing = (f"Ollama doesn't have the model {name} ({{1}})", f"Run `ollama pull {name}`.", False)
         service = Service(PROVIDER, "Ollama", base_url, "embedder", refusals={404: missing})
         known = MODELS.get(model, KnownModel(0))
         host = "" if not service.leaves_machine else f"@{service.destination.host}"
         spec = EmbeddingSpec(
-            f"{PROVIDER}{host}:{model}" + (f":{dimensions}" if dimensions else ""),
-            dimensions or known.dim,
-            floor=floor or known.floor,
-            max_texts=max_texts or MAX_TEXTS,
-            max_tokens=max_tokens or None,
+            f"{PROVIDER}{host}:{model}" + (f":{options.dimensions}" if options.dimensions else ""),
+            options.dimensions or known.dim,
+            floor=options.floor or known.floor,
+            max_texts=options.max_texts or MAX_TEXTS,
+            max_tokens=options.max_tokens or None,
             leaves_machine=service.leaves_machine,
-            price=price,
+            price=options.price,
         )
-        auth = key_for(outbound, service, key, own=False)
+        auth = key_for(outbound, service, options.key, own=False)
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
         super().__init__(outbound, client, auth, spec, known)
-        self._body: dict[str, Any] = {"model": model, "truncate": True, **({"dimensions": dimensions} if dimensions else {})}
+        self._body: dict[str, Any] = {"model": model, "truncate": True}
+        if options.dimensions:
+            self._body["dimensions"] = options.dimensions
 
     async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:  # noqa: ARG002 - prefixes tell kinds apart
         answer = await self._client.post("/api/embed", {**self._body, "input": list(texts)}, load)

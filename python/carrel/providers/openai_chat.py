@@ -24,7 +24,6 @@ from carrel.providers.chat import (
     THINKING_TOKENS,
     UNKNOWN_WINDOW,
     Bill,
-    ChatOptions,
     characters_of,
     finish_of,
     made_up_id,
@@ -38,6 +37,7 @@ from carrel.providers.chat import (
 from carrel.providers.event_stream import events
 from carrel.providers.http import ServiceClient, key_for
 from carrel.providers.service import Service
+from carrel.settings.model_settings import ModelSettings
 
 SERVICES: Mapping[str, tuple[str, str]] = {
     "openai": ("OpenAI", "https://api.openai.com/v1"),
@@ -79,7 +79,7 @@ class Dialect:
     """The longest answer is called `max_completion_tokens`."""
 
 
-def openai_chat(provider: str, options: ChatOptions, outbound: Outbound) -> OpenAIChat:
+def openai_chat(provider: str, options: ModelSettings, outbound: Outbound) -> OpenAIChat:
     """Make a chat model of one of `SERVICES`, or of the service at `baseUrl`. Raises `InvalidInput`."""
     title, url = SERVICES[provider]
     home = Service(provider, title, url, "chat")

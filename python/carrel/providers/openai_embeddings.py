@@ -17,6 +17,7 @@ from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedd
 from carrel.providers.http import KeyAuth, ServiceClient, Sleep, key_for
 from carrel.providers.service import Service
 from carrel.providers.tokenizers import ExactTokenizer
+from carrel.settings.model_settings import USUAL, ModelSettings
 
 PROVIDER = "openai"
 BASE_URL = "https://api.openai.com/v1"
@@ -53,44 +54,37 @@ class OpenAIEmbedder(ServiceEmbedder):
     def __init__(
         self,
         outbound: Outbound,
+        options: ModelSettings = USUAL,
         *,
-        model: str = "",
-        base_url: str = "",
-        key: str = "",
-        dimensions: int = 0,
-        floor: float = 0.0,
-        max_texts: int = 0,
-        max_tokens: int = 0,
-        price: float = 0.0,
         sleep: Sleep = asyncio.sleep,
         transport: Any = None,
     ) -> None:
         """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for a base URL that can't be used."""
-        model = model or MODEL
-        through_helicone = not base_url and outbound.keys.find("helicone", f"env:{HELICONE_KEY}") is not None
-        service = Service(PROVIDER, "OpenAI", base_url or (HELICONE_URL if through_helicone else BASE_URL), "embedder")
+        model = options.model or MODEL
+        through_helicone = not options.base_url and outbound.keys.find("helicone", f"env:{HELICONE_KEY}") is not None
+        service = Service(PROVIDER, "OpenAI", options.base_url or (HELICONE_URL if through_helicone else BASE_URL), "embedder")
         host = service.destination.host
-        own = base_url.rstrip("/") in ("", BASE_URL)
+        own = options.base_url.rstrip("/") in ("", BASE_URL)
         if not own:
-            service = Service(PROVIDER, f"The embedding service at {host}", base_url, "embedder")
-        known = MODELS.get(model) or replace(UNKNOWN, longest=max_tokens or UNKNOWN.longest)
-        auth = HeliconeAuth(outbound, key) if through_helicone else key_for(outbound, service, key, own=own)
-        size = f":{dimensions}" if dimensions else ""
+            service = Service(PROVIDER, f"The embedding service at {host}", options.base_url, "embedder")
+        known = MODELS.get(model) or replace(UNKNOWN, longest=options.max_tokens or UNKNOWN.longest)
+        auth = HeliconeAuth(outbound, options.key) if through_helicone else key_for(outbound, service, options.key, own=own)
+        size = f":{options.dimensions}" if options.dimensions else ""
         spec = EmbeddingSpec(
             f"{PROVIDER}{'' if own else '@' + host}:{model}{size}",
-            dimensions or known.dim,
-            floor=floor or known.floor,
-            max_texts=max_texts or MAX_TEXTS,
-            max_tokens=max_tokens or MAX_TOKENS,
+            options.dimensions or known.dim,
+            floor=options.floor or known.floor,
+            max_texts=options.max_texts or MAX_TEXTS,
+            max_tokens=options.max_tokens or MAX_TOKENS,
             leaves_machine=service.leaves_machine,
-            price=price or (known.price if own else 0.0),
+            price=options.price or (known.price if own else 0.0),
         )
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
         super().__init__(outbound, client, auth, spec, known, ExactTokenizer() if model in MODELS else None)
         self._body: dict[str, Any] = {"model": model, "encoding_format": "base64"}
         """A quarter of the bytes, and no numbers to parse. Servers that don't know the format give numbers, which do as well."""
-        if dimensions:
-            self._body["dimensions"] = dimensions
+        if options.dimensions:
+            self._body["dimensions"] = options.dimensions
 
     async def _ask(self, texts: Sequence[str], kind: Kind, load: Load) -> Sequence[Any]:  # noqa: ARG002 - the model knows no kinds
         rows = rows_by_index(await self._client.post("/embeddings", {**self._body, "input": list(texts)}, load))

@@ -37,6 +37,7 @@ from carrel.providers.keys import StandardKeys
 from carrel.providers.local import bundled
 from carrel.search.retriever import read
 from carrel.selftest import stand_in_service as selftest_service
+from carrel.settings.model_settings import ModelSettings
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
@@ -197,7 +198,9 @@ async def _exchange(around: _Surroundings) -> str:
 
 def _embedder(around: _Surroundings) -> CopilotEmbedder:
     if around.embedder is None:
-        around.embedder = CopilotEmbedder(around.outbound, base_url=around.base_url, token_url=around.token_url, key=around.key)
+        around.embedder = CopilotEmbedder(
+            around.outbound, ModelSettings(base_url=around.base_url, token_url=around.token_url, key=around.key)
+        )
         around.kept.push_async_callback(around.embedder.aclose)
     return around.embedder
 

@@ -90,13 +90,16 @@ class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0, le=MOST)] = 0.0
 
 
+USUAL = ModelSettings()
+
+
 class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A model for each role."""
 
-    embedder: ModelSettings = ModelSettings()
-    reranker: ModelSettings = ModelSettings()
-    chat: ModelSettings = ModelSettings()
-    planner: ModelSettings = ModelSettings()
+    embedder: ModelSettings = USUAL
+    reranker: ModelSettings = USUAL
+    chat: ModelSettings = USUAL
+    planner: ModelSettings = USUAL
 
 
 class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
