@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, structs
 
 State = Literal["empty", "indexing", "ready", "error"]
 
 
 class Wire(Struct, rename="camel", kw_only=True, frozen=True):
     """Base of everything that crosses the wire."""
+
+
+W = TypeVar("W", bound=Wire)
+
+
+def encode(kind: type[W], value: object, **more: Any) -> W:
+    """Encode a value: its attributes of the fields' names and `more`. What is empty is left out of fields that may be missing."""
+    for field in structs.fields(kind):
+        if field.name not in more and hasattr(value, field.name):
+            more[field.name] = getattr(value, field.name)
+        if field.default is UNSET and more.get(field.name) in (None, "", ()):
+            more[field.name] = UNSET
+    return kind(**more)
 
 
 class Contribution(Wire, kw_only=True, frozen=True):

@@ -132,10 +132,7 @@ class Tools:
             max_tokens=asked.max_tokens,
             tokenizer=pack.tokenizer,
             places=tuple(_place(name, item.hit, item.masked, with_text=False) for item in pack.items),
-            dropped=tuple(
-                wire.DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
-                for drop in pack.dropped
-            ),
+            dropped=tuple(wire.encode(wire.DroppedResult, drop) for drop in pack.dropped),
             state=answer.state,
             pending=answer.pending,
             missing_folders=_missing(answer.missing),
@@ -367,19 +364,12 @@ def _explanation(item: Explanation) -> messages.ChunkExplanation:
 
 
 def _status(name: str, status: Status) -> messages.FolderStatus:
-    return messages.FolderStatus(
+    at = status.last_indexed
+    return wire.encode(
+        messages.FolderStatus,
+        status,
         folder=name,
         path=status.root,
-        state=status.state,
-        role=status.role,
-        files=status.files,
-        chunks=status.chunks,
-        languages=status.languages,
-        pending=status.pending,
-        complete=status.complete,
-        unfinished=status.unfinished,
         skipped=status.left_out,
-        last_indexed=UNSET if status.last_indexed is None else wire.iso_time(status.last_indexed),
-        problems=status.problems,
-        error=status.error or UNSET,
+        last_indexed=None if at is None else wire.iso_time(at),
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
-
-from carrel.frontends.common.wire import iso_time
+from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.messages import index_messages as wire
 from carrel.model.errors import CarrelError
 from carrel.model.structs import decode
@@ -16,7 +14,6 @@ from carrel.service import queries
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from carrel.composition.stores import ReplicaStatus
     from carrel.frontends.lsp.convert.request_targets import RequestTargets
     from carrel.frontends.lsp.progress import ProgressBars
     from carrel.index.status import Status
@@ -77,45 +74,16 @@ class IndexCommands:
 
 def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
     """Encode a status."""
-    return wire.StatusResult(
+    return encode(
+        wire.StatusResult,
+        status,
         workspace_folder=workspace.uri,
-        state=status.state,
-        role=status.role,
-        files=status.files,
-        chunks=status.chunks,
-        bytes=status.bytes,
-        languages=status.languages,
         model=wire.ModelInfo(id=status.model_id, dims=status.dims),
-        store=status.store,
-        vectors=_from_replica(status.vectors) if status.vectors else UNSET,
-        last_indexed=UNSET if status.last_indexed is None else iso_time(status.last_indexed),
-        last_commit_sha=status.last_commit or UNSET,
-        head_sha=status.head_sha or UNSET,
-        pending=status.pending,
-        complete=status.complete,
-        unfinished=status.unfinished,
+        vectors=encode(wire.VectorsInfo, status.vectors) if status.vectors else None,
+        last_indexed=None if status.last_indexed is None else iso_time(status.last_indexed),
+        last_commit_sha=status.last_commit,
         skipped=tuple(wire.SkippedFile(path=path, reason=reason) for path, reason in status.skipped),
-        left_out=status.left_out,
-        guessed_encodings=status.guessed_encodings,
         failed=tuple(wire.FailedFile(path=path, reason=reason) for path, reason in status.failed),
-        failed_files=status.failed_files,
-        refused_files=status.refused_files,
-        chunks_without_vectors=status.chunks_without_vectors,
         masked_files=status.masked[0],
         masked_secrets=status.masked[1],
-        problems=status.problems,
-        error=status.error or UNSET,
-    )
-
-
-def _from_replica(status: ReplicaStatus) -> wire.VectorsInfo:
-    return wire.VectorsInfo(
-        kind=status.kind,
-        place=status.place,
-        state=status.state,
-        leaves_machine=status.leaves_machine,
-        held=status.held,
-        backlog=status.backlog,
-        lag_seconds=status.lag_seconds,
-        problem=status.problem or UNSET,
     )

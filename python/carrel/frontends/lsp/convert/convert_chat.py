@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from carrel.frontends.common.wire import iso_time
+from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt, to_filters
 from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.compare_messages import WayAnswer, WayResult
@@ -144,7 +144,7 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
 
 def from_way(way: Strategy) -> WayResult:
     """Encode one side of a comparison."""
-    return WayResult(tokens=way.tokens, elapsed_ms=way.milliseconds, files=way.files)
+    return encode(WayResult, way, elapsed_ms=way.milliseconds)
 
 
 def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
@@ -163,16 +163,7 @@ def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
 def from_citations(citations: Iterable[Citation], uri_of: UriOf) -> tuple[wire.ChatCitation, ...]:
     """Encode checked citations."""
     return tuple(
-        wire.ChatCitation(
-            uri=uri_of(one.path),
-            path=one.path,
-            start_line=one.start_line,
-            end_line=one.end_line,
-            ok=one.ok,
-            reason=one.reason or UNSET,
-            version=one.version or UNSET,
-            updated_at=iso_time(one.updated_at) if one.updated_at else UNSET,
-        )
+        encode(wire.ChatCitation, one, uri=uri_of(one.path), updated_at=iso_time(one.updated_at) if one.updated_at else None)
         for one in citations
     )
 
@@ -185,15 +176,7 @@ def from_asked(
     return wire.ChatResult(
         text=answered.text,
         citations=from_citations(answered.checked.citations, uri_of),
-        usage=wire.ChatUsage(
-            requests=usage.requests,
-            calls=usage.calls,
-            prompt_tokens=usage.prompt_tokens,
-            answer_tokens=usage.answer_tokens,
-            largest_request=usage.largest,
-            cost=UNSET if usage.cost is None else usage.cost,
-            tokenizer=asked.tokenizer,
-        ),
+        usage=encode(wire.ChatUsage, usage, largest_request=usage.largest, tokenizer=asked.tokenizer),
         pack=pack,
         steps=steps,
         problem=answered.problem or UNSET,

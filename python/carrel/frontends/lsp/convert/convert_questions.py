@@ -21,6 +21,7 @@ from carrel.frontends.common.wire import (
     RouteResult,
     State,
     camel_case,
+    encode,
     iso_time,
 )
 from carrel.frontends.lsp.messages import question_messages as wire
@@ -111,30 +112,20 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
 def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: FolderOf = lambda _: UNSET) -> wire.HitResult:
     """Encode a hit; `masked` where only a part of it is shown."""
     chunk = hit.chunk
-    return wire.HitResult(
-        id=chunk.id,
+    return encode(
+        wire.HitResult,
+        chunk,
         uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else uri_of(chunk.path),
-        path=chunk.path,
         folder=folder_of(chunk.folder),
         start_line=chunk.span.start_line,
         end_line=chunk.span.end_line,
         range=to_range(chunk.span),
-        symbol=chunk.symbol or UNSET,
-        kind=chunk.kind,
-        language=chunk.language,
         score=round(hit.score, 4),
         signals=from_signals(hit.signals),
-        text=chunk.text,
-        definitions=chunk.definitions,
-        imports=chunk.imports,
-        container=chunk.container or UNSET,
-        content_hash=chunk.content_hash,
         updated_at=iso_time(chunk.updated_at),
-        source=chunk.source,
         source_id=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
-        note=chunk.note or UNSET,
         not_local=bool(chunk.origin and not chunk.origin.local),
-        version=(chunk.origin.version if chunk.origin else "") or UNSET,
+        version=chunk.origin.version if chunk.origin else None,
         masked=chunk.masked if masked is None else masked,
         attached=hit.attached,
     )
@@ -144,7 +135,7 @@ def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, Last
     """Add to each hit the commit that changed it last, where it is known."""
 
     def encoded(change: LastChange) -> LastChangeResult:
-        return LastChangeResult(sha=change.sha, author=change.author, at=iso_time(change.at), subject=change.subject)
+        return encode(LastChangeResult, change, at=iso_time(change.at))
 
     return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
 
@@ -156,21 +147,12 @@ def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderRe
 
 def from_attempt(attempt: Attempt) -> AttemptResult:
     """Encode a search that a chat model assessed."""
-    said = attempt.assessment
-    return AttemptResult(
-        query=attempt.query,
-        hits=len(attempt.hits),
-        is_relevant=said.is_relevant,
-        is_sufficient=said.is_sufficient,
-        action=said.action,
-        refined_query=said.refined_query or UNSET,
-        problem=attempt.problem or UNSET,
-    )
+    return encode(AttemptResult, attempt.assessment, query=attempt.query, hits=len(attempt.hits), problem=attempt.problem)
 
 
 def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
     """Encode where a question went."""
-    return tuple(RouteResult(source=route.source, query=route.query, reason=route.reason) for route in routes)
+    return tuple(encode(RouteResult, route) for route in routes)
 
 
 def from_diagnostics(found: Retrieval) -> dict[str, Any]:
@@ -233,19 +215,16 @@ def from_explanation(item: Explanation) -> dict[str, Any]:
 
 def from_dropped(drop: Dropped) -> DroppedResult:
     """Return what was left out as editors see it."""
-    return DroppedResult(path=drop.path, start_line=drop.start_line, end_line=drop.end_line, reason=drop.reason)
+    return encode(DroppedResult, drop)
 
 
 def from_signals(signals: Signals) -> wire.SignalsResult:
     """Encode what each stage said, without those that said nothing."""
-    return wire.SignalsResult(
-        dense=UNSET if signals.dense is None else signals.dense,
-        dense_rank=signals.dense_rank or UNSET,
-        lexical=UNSET if signals.lexical is None else signals.lexical,
-        lexical_rank=signals.lexical_rank or UNSET,
-        fused=signals.fused,
-        rerank=UNSET if signals.rerank is None else signals.rerank,
-        matched=signals.matched,
+    return encode(
+        wire.SignalsResult,
+        signals,
+        dense_rank=signals.dense_rank or None,
+        lexical_rank=signals.lexical_rank or None,
         boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
         contributions=tuple(Contribution(rule=rule, share=share) for rule, share in signals.contributions),
     )
@@ -270,26 +249,22 @@ def from_pack(
 ) -> wire.ContextResult:
     """Encode a pack."""
     in_tokens = pack.budget.unit == "tokens"
-    return wire.ContextResult(
-        id=pack.id,
-        text=pack.text,
-        format=pack.format,
-        tokens=pack.tokens,
+    return encode(
+        wire.ContextResult,
+        pack,
         budget_tokens=pack.budget.amount if in_tokens else UNSET,
         budget_chars=UNSET if in_tokens else pack.budget.amount,
-        tokenizer=pack.tokenizer,
         hits=tuple(from_hit(item.hit, uri_of, masked=item.masked, folder_of=folder_of) for item in pack.items),
         dropped=tuple(from_dropped(drop) for drop in pack.dropped),
-        query=pack.query,
-        rewritten=rewritten or UNSET,
-        sub_queries=sub_queries or UNSET,
-        routes=from_routes(routes) or UNSET,
-        not_searched=not_searched or UNSET,
-        confidence=UNSET if confidence is None else confidence,
+        rewritten=rewritten,
+        sub_queries=sub_queries,
+        routes=from_routes(routes),
+        not_searched=not_searched,
+        confidence=confidence,
         missing_folders=from_missing(missing),
         state=state,
         pending=pending,
-        error=error or UNSET,
+        error=error,
         elapsed_ms=elapsed_ms,
         stages=dict(stages),
     )

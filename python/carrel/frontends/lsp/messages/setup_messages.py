@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.frontends.common.wire import State, Wire, iso_time
+from carrel.frontends.common.wire import State, Wire, encode, iso_time
 from carrel.frontends.lsp.messages.index_messages import FailedFile
 from carrel.frontends.lsp.messages.question_messages import FolderParams, ProgressToken
 
@@ -82,17 +82,10 @@ class SourceChanged(Wire, kw_only=True, frozen=True):
 
 def from_report(report: SourceReport) -> SourceResult:
     """Encode the state of a source."""
-    return SourceResult(
-        id=report.id,
-        kind=report.kind,
-        description=report.description,
-        folder=report.folder,
-        state=report.state,
-        files=report.files,
-        chunks=report.chunks,
-        pending=report.pending,
-        last_indexed=UNSET if report.updated is None else iso_time(report.updated),
-        problems=report.problems,
+    return encode(
+        SourceResult,
+        report,
+        last_indexed=None if report.updated is None else iso_time(report.updated),
         failed=tuple(FailedFile(path=path, reason=reason) for path, reason in report.failed),
     )
 
