@@ -27,6 +27,7 @@ from carrel.library_arguments import (
     metadata_argument,
     path_argument,
 )
+from carrel.model.bounds import checked
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import Progress, SnapshotView
@@ -35,7 +36,6 @@ from carrel.model.ports import ChatModel, Embedder, Reranker, Tokenizer
 from carrel.model.remote import RemoteEmbedder
 from carrel.model.structs import whole_characters
 from carrel.model.types import Budget, ContextItem, ContextPack, Filters, Format, Hit, Query, Signals
-from carrel.model.value_checks import checked
 from carrel.model_calls.embedding import embed_batch_blocking
 from carrel.pack.context import render
 from carrel.pack.formats import Form, ToolForm

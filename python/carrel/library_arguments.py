@@ -9,11 +9,10 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
-from carrel.model.bounds import MOST
+from carrel.model.bounds import MOST, checked
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget, Filters, Format
-from carrel.model.value_checks import checked
 from carrel.pack.formats import Form
 
 MOST_HITS = 10_000

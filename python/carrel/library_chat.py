@@ -22,11 +22,11 @@ from carrel.extensions.rag.as_ports import ChatModelPort
 from carrel.extensions.rag.config import AskModel
 from carrel.extensions.rag.context import window_of
 from carrel.library_arguments import history_argument, path_argument
+from carrel.model.bounds import checked
 from carrel.model.caller import Caller
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.ports import ChatModel, ChatSpec, Tool
-from carrel.model.value_checks import checked
 from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service import asks

@@ -10,12 +10,11 @@ import pytest
 from tests.contract import suites
 from tests.contract.test_ports import DOWN
 
-from carrel.agent.search_tool import SearchPage
+from carrel.agent.search_tool import SearchCode, SearchPage
 from carrel.agent.tools.catalogue_tools import ExecutePipeline, SearchTools
 from carrel.agent.tools.names import FindDefinition, FindUses
 from carrel.agent.tools.read_lines import ReadLines
 from carrel.agent.tools.scope import Scope
-from carrel.agent.tools.search_code import SearchCode
 from carrel.agent.tools.text_tools import text_tools
 from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import ToolSpec

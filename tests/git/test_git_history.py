@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.support.repositories import commit, logged, run
 
-from carrel.git import git, git_process, git_streams
-from carrel.git.git_streams import Records, read_bounded
+from carrel.git import git, git_process
+from carrel.git.git_process import Records, read_bounded
 from carrel.model.native import CancelToken
 from carrel.sources.documents import git_mirror
 from carrel.sources.documents.git_mirror import GitMirror
@@ -132,7 +132,7 @@ def test_what_a_program_wrote_before_its_time_was_up_is_handed_on(tmp_path: Path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script")
 def test_a_slow_reader_costs_no_more_than_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_streams, "_LAST_SECONDS", 0.1)
+    monkeypatch.setattr(git_process, "_LAST_SECONDS", 0.1)
     goes_on, calls, ended = threading.Event(), [], []
 
     def slow(piece: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.extensions.tools.test_tool_red_team import HOSTILE
 from tests.support.hits import hit
 
-from carrel.pack.forged_markup import forgery, notice_of
+from carrel.pack.appearance import forgery, notice_of
 
 PACKAGES = ("rich", "anyio", "pygls", "hypothesis")
 _LINES = 40

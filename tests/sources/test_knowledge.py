@@ -11,8 +11,8 @@ import pytest
 from tests.documents import write_documents
 from tests.shop import SHOP, write_files
 
+from carrel.agent.knowledge_form import SearchDocuments
 from carrel.agent.tools.scope import Scope
-from carrel.agent.tools.search_documents import SearchDocuments
 from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
 from carrel.model.conversation import Completion

@@ -40,7 +40,7 @@ from carrel.model.errors import Cancelled, CarrelError, ProviderError, place_of
 from carrel.model.ports import MODEL_DEFAULTS, BudgetedTool, ChatModel, Delta, Sampling, Tool, ToolResult
 from carrel.model.structs import whole_characters
 from carrel.model.types import ContextItem
-from carrel.model_calls.model_call import settled
+from carrel.model_calls.chat_model import settled
 from carrel.system.background import is_being_cancelled
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from carrel.agent import search_tool
 from carrel.agent.agent import Agent
 from carrel.agent.agent_steps import AskedAgain, AssistantMessage, Event, Limits, ToolFinished, ToolStarted, Wording
-from carrel.agent.tools.search_code import SPEC, Search, SearchCode
+from carrel.agent.search_tool import SPEC, Search, SearchCode
 from carrel.agent.window import Window
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError, InvalidInput
@@ -27,7 +27,7 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChatModel, Tokenizer
 from carrel.model.structs import whole_characters
 from carrel.model.types import Hit
-from carrel.model_calls.json_reply import best_object, named, plain_name
+from carrel.model_calls.model_json import best_object, named, plain_name
 from carrel.pack.formats import quoted
 
 Level = Literal["Junior", "Mid", "Senior", "Senior+"]

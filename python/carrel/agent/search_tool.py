@@ -1,20 +1,28 @@
-"""`search_code`, the tool with which models search the index (spec A5): its name, arguments and answer."""
+"""`search_code`, the tool with which models search the index (spec A5): its name, arguments and answer.
+
+`search_code` as a tool: a question, words or a name in; places out.
+"""
 
 # ruff: noqa: PLC0415 - an assistant's server tells its tools before the core has loaded
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
+from carrel.model.conversation import ToolSpec
+from carrel.model.errors import InvalidInput
+from carrel.model.ports import ToolResult
+from carrel.model.structs import decode_call, schema
 from carrel.model.types import Budget, ContextItem, Filters, Hit
 from carrel.pack.formats import ToolForm
 
 if TYPE_CHECKING:
     from carrel.model.ports import Tokenizer
     from carrel.search.pieces import LineReader
+
 
 NAME = "search_code"
 DESCRIPTION = (
@@ -127,3 +135,33 @@ def _shown(hit: Hit, items: Sequence[ContextItem]) -> ContextItem | None:
         if item.hit.chunk.path == hit.chunk.path and item.hit.chunk.span.overlaps(hit.chunk.span):
             return ContextItem(hit, hit.chunk.text)
     return None
+
+
+SPEC = ToolSpec(NAME, DESCRIPTION, schema(SearchArguments))
+_TOKENS = 3_000
+_FIELDS = {"path_globs": argument_name("path_glob")}
+
+Search = Callable[[SearchArguments, int], Awaitable[SearchPage]]
+"""(arguments, tokens that the text may have) -> what was found; raises `InvalidInput` for arguments that can't be used."""
+
+
+class SearchCode:
+    """Searches by meaning, words and names."""
+
+    spec = SPEC
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Search, with a text of usual length."""
+        return await self.run_within(arguments, _TOKENS)
+
+    async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
+        """Search, with as many hits as go into so many tokens."""
+        try:
+            page = await self._search(decode_call(SearchArguments, dict(arguments)), max_tokens)
+        except InvalidInput as error:
+            return ToolResult(f"Not run: {_FIELDS.get(error.field, error.field)}: {error.sentence}", is_error=True)
+        note = f"(Left out to make room; search again to see it.)\n{places_of(page.hits)}" if page.hits else ""
+        return ToolResult(page.text, note=note, given=page.given)

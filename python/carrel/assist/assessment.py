@@ -18,7 +18,7 @@ from carrel.model.ports import ChatModel
 from carrel.model.structs import whole_characters
 from carrel.model.types import ContextItem, Hit, both_ends
 from carrel.model_calls.chat_model import short_reply
-from carrel.model_calls.json_reply import best_object, named
+from carrel.model_calls.model_json import best_object, named
 from carrel.pack.context import render
 from carrel.pack.formats import XmlForm, quoted
 

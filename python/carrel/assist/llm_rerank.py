@@ -20,7 +20,7 @@ from carrel.model.ports import ChatModel, RerankerSpec
 from carrel.model.structs import whole_characters
 from carrel.model.types import both_ends
 from carrel.model_calls.chat_model import short_reply
-from carrel.model_calls.json_reply import best_object, named
+from carrel.model_calls.model_json import best_object, named
 from carrel.pack.appearance import escape, one_line, spelled
 from carrel.pack.formats import quoted
 

@@ -9,7 +9,7 @@ from typing import Any
 from carrel.model.lines import lines_of
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
-from carrel.model_calls.json_reply import best_object, named
+from carrel.model_calls.model_json import best_object, named
 
 LONGEST_QUERY = 400
 """Characters of a query that a planner may write."""

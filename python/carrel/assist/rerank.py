@@ -10,7 +10,7 @@ from itertools import combinations
 from carrel.model.errors import ProviderError
 from carrel.model.ports import Reranker, RerankerSpec
 from carrel.model.types import Hit
-from carrel.model_calls.model_call import guarded, within
+from carrel.model_calls.chat_model import guarded, within
 from carrel.search.order import Order, Place
 
 WEIGHT = 1.3

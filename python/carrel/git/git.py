@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from carrel.git.git_ownership import foreign
-from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, ask, stream
-from carrel.git.git_streams import Enough, Records
+from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, stream
 from carrel.model.patterns import lazy_pattern
 
 LOG_SECONDS = 60.0

@@ -1,10 +1,19 @@
-"""Numbers that come from outside, with the bounds of each: what is past them is refused where it enters."""
+"""Numbers that come from outside, with the bounds of each: what is past them is refused where it enters.
+
+Check plain values against types, and say in plain words what is wrong with one.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import operator
+import re
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
+
+from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 
 Days = Annotated[float, Meta(gt=0, le=36_500)]
 """An age."""
@@ -23,3 +32,64 @@ Milliseconds = Annotated[int, Meta(ge=1, le=86_400_000)]
 """A day at most."""
 MOST = 1_000_000_000
 """Of a setting that needs no other bound: nothing that is counted, paid or waited for reaches it."""
+
+
+# A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
+_AT = lazy_pattern(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?$", re.DOTALL)
+_MISSING = lazy_pattern(r"missing required field `(\w+)`")
+_WRONG_TYPE = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)`$")
+_RANGE = lazy_pattern(r"Expected `(?:int|float)` ([<>]=?) (\S+)$")
+_LENGTH = lazy_pattern(r"Expected `(\w+)` of length (?:([<>]=) )?(\d+)(?:, got \d+)?$")
+_CHOICE = lazy_pattern(r"Invalid enum value (.*)$", re.DOTALL)
+_NAMES = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "nothing",
+}
+_GOT = {**_NAMES, "float": "a fraction"}
+_NUMBERS = {">=": "{} or more", ">": "above {}", "<=": "{} at most", "<": "below {}"}
+_LENGTHS = {">=": "at least {}", "<=": "at most {}", "": "{}"}
+
+
+def checked(field: str, value: object, hint: Any) -> Any:
+    """Return the value, converted where that loses nothing; raises `InvalidInput` with the field unless it is of the type."""
+    if hasattr(value, "__index__") and not isinstance(value, bool | int):
+        value = operator.index(value)  # a number of another library
+    try:
+        return msgspec.convert(value, hint)
+    except msgspec.ValidationError as error:
+        where, reason = plain_reason(error)
+        raise InvalidInput(f"{field}{where}", reason) from None
+
+
+def plain_reason(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the path of the field below what was checked (`.a[0]`, or nothing), and what is wrong with it."""
+    match = _AT.match(str(error))
+    what = match["what"] if match else str(error)
+    where = ((match["path"] if match else "") or "").replace("[...]", "")  # the value of some key
+    if missing := _MISSING.search(what):
+        return f"{where}.{missing[1]}", "is missing"
+    return where, _plain(what)
+
+
+def _plain(what: str) -> str:
+    if match := _WRONG_TYPE.match(what):
+        expected = [name for name in match[1].split(" | ") if name != "null"] or ["null"]
+        return f"must be {' or '.join(_NAMES.get(name, name) for name in expected)}, not {_GOT.get(match[2], match[2])}"
+    if match := _RANGE.match(what):
+        number = float(match[2])
+        return f"must be {_NUMBERS[match[1]].format(f'{number:,.0f}' if number.is_integer() else match[2])}"
+    if match := _LENGTH.match(what):
+        kind, sign, length = match[1], match[2] or "", int(match[3])
+        if (sign, length) == (">=", 1):
+            return "must not be empty"
+        unit = "character" if kind == "str" else "entry"
+        units = unit if length == 1 else {"character": "characters", "entry": "entries"}[unit]
+        return f"must have {_LENGTHS[sign].format(f'{length:,}')} {units}"
+    if match := _CHOICE.match(what):
+        return f"can't be {match[1]}: that is none of the possible values"
+    return "is out of every range" if what == "Number out of range" else what

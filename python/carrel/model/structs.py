@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from carrel.model.bounds import MOST_WHOLE
+from carrel.model.bounds import MOST_WHOLE, plain_reason
 from carrel.model.errors import InvalidInput
-from carrel.model.value_checks import plain_reason
 
 S = TypeVar("S", bound=Struct)
 

@@ -20,7 +20,7 @@ from carrel.model.native import Batch, CancelToken
 from carrel.model.ports import Embedder, EmbeddingSpec, Tokenizer
 from carrel.model.remote import PLAIN_WORDS, KeepsVectors, RemoteEmbedder
 from carrel.model.vectors import BYTES_A_VALUE, Vectors, WrongVectors
-from carrel.model_calls.model_call import within
+from carrel.model_calls.chat_model import within
 from carrel.system.background import run_at_once, run_blocking
 
 T = TypeVar("T")

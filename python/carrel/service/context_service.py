@@ -324,7 +324,7 @@ def answered(
     notices: Sequence[str | None],
 ) -> tuple[ContextAnswer, Retrieval]:
     """Return a pack with what must be told of it; `found` is what the index found, of several the surest."""
-    from carrel.pack.forged_markup import notice_of
+    from carrel.pack.appearance import notice_of
 
     forged = notice_of((item.hit.chunk, item.text) for item in packed.items)
     told = found.diagnostics

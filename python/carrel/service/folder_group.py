@@ -91,7 +91,7 @@ class FolderGroup:
         self, *, plan: Planning | None, rerank: bool | None, chat: bool = False, lent: ChatModel | None = None
     ) -> Iterator[Mapping[str, Assistants]]:
         """Give the models that help each folder with one question. A planner that several have is asked once for all."""
-        from carrel.model_calls.shared_model import SharedModel
+        from carrel.model_calls.chat_model import SharedModel
 
         helpers = {
             name: workspace.assistants(plan=plan, rerank=rerank, chat=chat, lent=lent) for name, workspace in self.folders.items()

@@ -146,7 +146,7 @@ async def answer(
     problems: Sequence[str | None],
 ) -> Found:
     """Return hits with what must be told of them. `own` has the surest retrieval first."""
-    from carrel.pack.forged_markup import notice_of
+    from carrel.pack.appearance import notice_of
 
     forged = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
     told = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None

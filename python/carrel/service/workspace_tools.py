@@ -76,10 +76,10 @@ def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[Knowledg
 
 def tools(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> list[Tool]:
     """Return all tools that read the workspace."""
+    from carrel.agent.knowledge_form import SearchDocuments
+    from carrel.agent.search_tool import SearchCode
     from carrel.agent.tools.names import FindDefinition, FindUses
     from carrel.agent.tools.read_lines import ReadLines
-    from carrel.agent.tools.search_code import SearchCode
-    from carrel.agent.tools.search_documents import SearchDocuments
 
     index = WorkspaceIndex(workspace)
     return [

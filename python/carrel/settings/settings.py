@@ -18,10 +18,9 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 import msgspec
 from msgspec import Meta
 
-from carrel.model.bounds import MOST
+from carrel.model.bounds import MOST, plain_reason
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
-from carrel.model.value_checks import plain_reason
 from carrel.settings.allow_settings import AllowSettings, AuditSettings, read_allow, read_audit
 from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_limits, read_models
 from carrel.settings.source_settings import Sources, read_sources

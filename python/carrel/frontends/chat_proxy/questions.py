@@ -14,7 +14,7 @@ from typing import Any
 from carrel.frontends.chat_proxy import anthropic_messages
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, instructs
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.message_parts import text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.model.conversation import Message, Role
 
 MESSAGES = "/v1/messages"

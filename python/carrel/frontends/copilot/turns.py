@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.message_parts import text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.frontends.common.uris import uri_to_path
 
 Mode = Literal["prepend", "references", "off"]

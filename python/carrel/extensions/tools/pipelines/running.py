@@ -20,7 +20,7 @@ from carrel.extensions.tools.pipelines.validation import Validated, takes_input
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
 from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.structs import whole_characters
-from carrel.model_calls.model_call import settled
+from carrel.model_calls.chat_model import settled
 from carrel.model_calls.model_json import LONGEST
 from carrel.model_calls.model_json import parse as parse_json
 from carrel.pack.appearance import visible

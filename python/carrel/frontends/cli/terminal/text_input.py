@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from carrel.frontends.common.message_parts import text_of
+from carrel.frontends.common.transcripts import text_of
 from carrel.model.errors import InvalidInput
 
 STANDARD_INPUT = "-"
