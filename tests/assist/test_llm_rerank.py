@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from carrel.assist.llm_rerank import CANDIDATES, ChatModelReranker
+from carrel.assist.rerank import CANDIDATES, ChatModelReranker
 from carrel.model.conversation import Completion, Message
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeChatModel

@@ -13,7 +13,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 from tests.contract import suites
 
-from carrel.assist.llm_rerank import ChatModelReranker
+from carrel.assist.rerank import ChatModelReranker
 from carrel.extensions.stores.memory import MemoryStore
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.index.indexer import run_index_blocking

@@ -13,7 +13,7 @@ from tests.copilot.conftest import Start, initialize
 
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.copilot import proxy as copilot_proxy
-from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot import turns
 from carrel.frontends.copilot.answers import Answer
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
@@ -129,7 +129,7 @@ def test_an_agent_is_answered_whatever_fails(monkeypatch: pytest.MonkeyPatch) ->
     request = {
         "id": 1,
         "method": "conversation/invokeClientTool",
-        "params": {"name": search_tools.SEARCH, "input": {"query": "login"}},
+        "params": {"name": turns.SEARCH, "input": {"query": "login"}},
     }
     answer = json.loads(Interceptor(ProxyOptions(), ContextSwitch(), sidecar).tool_answer(request))
     assert answer["id"] == 1

@@ -20,7 +20,7 @@ from carrel.composition.composition import Composition
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import longest_match
-from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot import turns
 from carrel.frontends.copilot.interceptor import Interceptor
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.mcp.folders import Folders
@@ -140,8 +140,8 @@ ASK: dict[str, tuple[Callable[[Any], Awaitable[tuple[str, int, str]]], str]] = {
     "mcp search_knowledge_base": (lambda opened: mcp(opened, "search_knowledge_base", limit=20), "documents"),
     "chat proxy": (proxied, "xml"),
     "agents' hooks": (lambda opened: hooked(opened, WITH_TAGS), "xml"),
-    "copilot's agent, code": (lambda opened: copilot(opened, search_tools.SEARCH), "tool"),
-    "copilot's agent, documents": (lambda opened: copilot(opened, search_tools.KNOWLEDGE), "documents"),
+    "copilot's agent, code": (lambda opened: copilot(opened, turns.SEARCH), "tool"),
+    "copilot's agent, documents": (lambda opened: copilot(opened, turns.KNOWLEDGE), "documents"),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.mcp.hostile import BAD_URIS, HOSTILE
 
-from carrel.frontends.mcp.resource_uris import build
+from carrel.frontends.mcp.resources import build
 
 CLIENTS = Path(__file__).parent / "clients"
 INSPECTOR = CLIENTS / "node_modules/.bin/mcp-inspector"

@@ -134,7 +134,7 @@ class Composition:
         """Return the reranker that is set, if one is. Raises `InvalidInput`, `ProviderError` without a chat model to judge."""
         chosen = settings.models.reranker
         if chosen.provider == JUDGE:
-            from carrel.assist.llm_rerank import ChatModelReranker
+            from carrel.assist.rerank import ChatModelReranker
 
             return ChatModelReranker(self.chat_model(settings, chosen.model or None))
         return self._used(rerankers().make(chosen, self.outbound.of(settings))) if chosen.provider else None

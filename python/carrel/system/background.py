@@ -2,6 +2,8 @@
 
 A caller without an event loop shares one loop on a daemon thread with every other such caller of the process: a client of a
 remote model keeps its connections there. The caller may itself stand inside a running loop, as in a notebook.
+
+Do something after a pause, on the event loop.
 """
 
 from __future__ import annotations
@@ -205,3 +207,33 @@ class _Background:
 
 
 _BACKGROUND = _Background()
+
+
+class Debouncer:
+    """Calls `act` once, `seconds` after it was started."""
+
+    def __init__(self, seconds: float, act: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self._act = act
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to wait, unless it waits already."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.seconds, self._due)
+
+    def restart(self) -> None:
+        """Begin to wait anew: what comes in bursts is done when they have ended."""
+        self.cancel()
+        self.start()
+
+    def cancel(self) -> bool:
+        """Stop waiting; return whether it waited."""
+        timer, self._timer = self._timer, None
+        if timer:
+            timer.cancel()
+        return timer is not None
+
+    def _due(self) -> None:
+        self._timer = None
+        self._act()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.model.errors import CarrelError
-from carrel.system.debouncer import Debouncer
+from carrel.system.background import Debouncer
 
 if TYPE_CHECKING:
     from carrel.index.open_index import OpenIndex

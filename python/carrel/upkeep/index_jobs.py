@@ -19,8 +19,7 @@ from carrel.index.state_file import STATE_FILE, export
 from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, StoreError
 from carrel.model.outbound import collect
-from carrel.system.background import directly, run_at_once
-from carrel.system.debouncer import Debouncer
+from carrel.system.background import Debouncer, directly, run_at_once
 from carrel.system.jobs import IndexQueue, Job, Jobs, Work
 from carrel.upkeep.rescan import RescanScheduler
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from carrel.system.debouncer import Debouncer
+from carrel.system.background import Debouncer
 from carrel.system.jobs import IndexQueue, Job, TokenT
 
 if TYPE_CHECKING:

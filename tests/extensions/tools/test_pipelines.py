@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from carrel.agent.tool_arguments import problem_with
 from carrel.agent.tools import text_tools
-from carrel.extensions.tools.catalogue.clashes import resolve
+from carrel.extensions.tools.catalogue.exports import resolve
 from carrel.extensions.tools.pipelines import running
 from carrel.extensions.tools.pipelines.format import MOST_STEPS, decision_hash, parse, plain_schema
 from carrel.extensions.tools.pipelines.running import PipelineLimits, PipelineResult, StepOutput, StepReport, run_pipeline

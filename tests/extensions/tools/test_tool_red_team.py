@@ -14,7 +14,7 @@ import pytest
 from carrel.agent.agent import Agent
 from carrel.agent.tools.catalogue_tools import listed
 from carrel.agent.window import Window
-from carrel.extensions.tools.catalogue.clashes import resolve
+from carrel.extensions.tools.catalogue.exports import resolve
 from carrel.extensions.tools.pipelines.format import parse
 from carrel.extensions.tools.pipelines.running import StepOutput, run_pipeline
 from carrel.extensions.tools.pipelines.validation import validate

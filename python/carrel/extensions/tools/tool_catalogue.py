@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from carrel.extensions.tools.catalogue.clashes import problems_of, resolve
+from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
 from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything

@@ -15,7 +15,7 @@ from carrel.agent import knowledge_form
 from carrel.agent.citations import cited
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import path_to_uri
-from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot import turns
 from carrel.frontends.copilot.answers import Answer, FollowedAnswers, added_report
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
@@ -185,20 +185,20 @@ class Interceptor:
 
     def tool_answer(self, request: dict[str, Any]) -> bytes:
         """Do what the server's agent asked for. Blocks; runs on a thread of its own."""
-        if not search_tools.needs_search(request):
-            return search_tools.consent(request)
+        if not turns.needs_search(request):
+            return turns.consent(request)
         try:
-            query, limit = search_tools.question(request)
+            query, limit = turns.question(request)
         except ValueError as error:
-            return search_tools.result(request, str(error), ok=False)
-        answer = self._documents if request["params"]["name"] == search_tools.KNOWLEDGE else self._code
+            return turns.result(request, str(error), ok=False)
+        answer = self._documents if request["params"]["name"] == turns.KNOWLEDGE else self._code
         try:
-            return search_tools.result(request, answer(query, limit), ok=True)
+            return turns.result(request, answer(query, limit), ok=True)
         except Unavailable as error:
-            return search_tools.result(request, f"Carrel can't answer now: {error}.", ok=False)
+            return turns.result(request, f"Carrel can't answer now: {error}.", ok=False)
         except Exception as error:  # the agent would wait for ever
             log.error("A tool gave nothing: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
-            return search_tools.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
+            return turns.result(request, "Something went wrong inside Carrel; its log says more.", ok=False)
 
     def _code(self, query: str, limit: int) -> str:
         params = {"query": query, "topK": limit, "trigger": "explicit", "format": "tool"}

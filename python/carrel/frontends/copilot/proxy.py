@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from carrel.frontends.common import parent_process
 from carrel.frontends.common.transport import frame
-from carrel.frontends.copilot import search_tools
+from carrel.frontends.copilot import turns
 from carrel.frontends.copilot.frames import Frame, FrameReader, enlarge_pipe, write_all
 from carrel.frontends.copilot.interceptor import Interceptor
 from carrel.frontends.copilot.turns import TURNS
@@ -114,7 +114,7 @@ class Proxy:
         if method == "initialize":
             self._safely(lambda: self._interceptor.initialize(item))
         elif method == "initialized" and self._safely(lambda: self._interceptor.offers_tools):
-            self._send(frame(search_tools.registration()))
+            self._send(frame(turns.registration()))
         elif len(methods) == 1 and method.startswith(_NOTICED):
             self._safely(lambda: self._interceptor.notice(item, method))
 
@@ -148,13 +148,13 @@ class Proxy:
 
     def _is_ours(self, item: Frame, methods: Sequence[str]) -> bool:
         """Take what answers or addresses the proxy; everything else is the client's."""
-        if any(method in search_tools.METHODS for method in methods):
-            request = search_tools.invocation(item.body)
+        if any(method in turns.METHODS for method in methods):
+            request = turns.invocation(item.body)
             if request is None:
                 return False
             self._interceptor.run_tool(request, self._answer)
             return True
-        return search_tools.REGISTER_ID.encode() in item.raw[:512] and search_tools.is_registered(item.body)
+        return turns.REGISTER_ID.encode() in item.raw[:512] and turns.is_registered(item.body)
 
     # --- the end
 

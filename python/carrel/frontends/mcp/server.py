@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from carrel.frontends.common.version import carrel_version
-from carrel.frontends.mcp import resource_uris, roots, server_info
+from carrel.frontends.mcp import resources, roots, server_info
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
 from carrel.frontends.mcp.prompt_hook import PROMPT_CONTEXT, PromptHook
@@ -95,8 +95,8 @@ class McpServer:
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         described = (
-            (resource_uris.FILE_TEMPLATE, "file", "A file of the workspace that is in the index, as it stands now."),
-            (resource_uris.LINES_TEMPLATE, "lines", "Some lines of such a file: what a hit's `uri` names."),
+            (resources.FILE_TEMPLATE, "file", "A file of the workspace that is in the index, as it stands now."),
+            (resources.LINES_TEMPLATE, "lines", "Some lines of such a file: what a hit's `uri` names."),
         )
         return types.ListResourceTemplatesResult(
             resource_templates=[

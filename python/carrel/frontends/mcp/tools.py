@@ -13,7 +13,7 @@ from carrel.agent import knowledge_form, search_tool
 from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.mcp import messages, resource_uris, texts
+from carrel.frontends.mcp import messages, resources, texts
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.structs import decode_call
@@ -340,7 +340,7 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
     return messages.Place(
         uri=chunk.origin.uri
         if chunk.origin and chunk.origin.uri
-        else resource_uris.build(chunk.folder or folder, chunk.path_in_folder, lines),
+        else resources.build(chunk.folder or folder, chunk.path_in_folder, lines),
         path=chunk.path,
         folder=chunk.folder or UNSET,
         start_line=lines[0],
