@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import nsmallest
+from importlib import resources
 from itertools import pairwise
 from operator import itemgetter, mul
 from typing import Any
 
 from carrel.agent.tool_arguments import properties_of
-from carrel.extensions.tools.catalogue.concepts import concepts
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.native import CancelToken, Candidate, split_names, stem
@@ -277,3 +278,13 @@ def _allows(query: ToolQuery, tool: CatalogueTool) -> bool:
         return False
     fits = query.risk is None or RISKS.index(tool.risk) <= RISKS.index(query.risk)
     return fits and set(query.tags) <= set(tool.tags)
+
+
+@lru_cache(maxsize=1)
+def concepts() -> Mapping[str, frozenset[int]]:
+    """Return by stem the numbers of the groups of words of much the same meaning that a word belongs to."""
+    found: dict[str, set[int]] = {}
+    for number, line in enumerate(resources.files(__package__).joinpath("concepts.txt").read_text("utf-8").split("\n")):
+        for word in () if line.startswith("#") else line.split():
+            found.setdefault(stem(word), set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in found.items()}
