@@ -331,22 +331,7 @@ class Commands:
 
 
 def _context_result(searched: Workspace | FolderGroup | None, answer: ContextAnswer, started: float) -> wire.ContextResult:
-    return convert.from_pack(
-        answer.pack,
-        partial(_uri_of, searched),
-        state=answer.state,
-        pending=answer.pending,
-        error=answer.problem,
-        elapsed_ms=_since(started),
-        stages=answer.stages,
-        rewritten=answer.rewritten,
-        sub_queries=answer.sub_queries,
-        routes=answer.routes,
-        not_searched=answer.not_searched,
-        confidence=answer.confidence,
-        missing=answer.missing,
-        folder_of=partial(_folder_of, searched),
-    )
+    return convert.from_answer(answer, partial(_uri_of, searched), partial(_folder_of, searched), _since(started))
 
 
 def _folder_of(searched: Workspace | FolderGroup | None, name: str) -> str | UnsetType:

@@ -19,7 +19,6 @@ from carrel.frontends.common.wire import (
     DroppedResult,
     LastChangeResult,
     RouteResult,
-    State,
     camel_case,
     encode,
     iso_time,
@@ -30,7 +29,7 @@ from carrel.model.bounds import MOST_LINES
 from carrel.model.conversation import Message, Role
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Receipt, summed
-from carrel.model.types import Budget, ContextPack, Dropped, Filters, Hit, Signals, Span
+from carrel.model.types import Budget, Dropped, Filters, Hit, Signals, Span
 
 if TYPE_CHECKING:
     from carrel.assist.assessment import Attempt
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from carrel.git.git import LastChange
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Retrieval
-    from carrel.service.context_request import StoredContext
+    from carrel.service.context_request import ContextAnswer, StoredContext
     from carrel.service.missing_folder import MissingFolder
 
 UriOf = Callable[[str], str]
@@ -230,41 +229,25 @@ def from_signals(signals: Signals) -> wire.SignalsResult:
     )
 
 
-def from_pack(
-    pack: ContextPack,
-    uri_of: UriOf,
-    *,
-    state: State,
-    pending: int,
-    error: str | None,
-    elapsed_ms: float,
-    stages: Mapping[str, float],
-    rewritten: str | None = None,
-    sub_queries: tuple[str, ...] = (),
-    routes: tuple[Route, ...] = (),
-    not_searched: tuple[str, ...] = (),
-    confidence: float | None = None,
-    missing: Sequence[MissingFolder] = (),
-    folder_of: FolderOf = lambda _: UNSET,
-) -> wire.ContextResult:
-    """Encode a pack."""
+def from_answer(answer: ContextAnswer, uri_of: UriOf, folder_of: FolderOf, elapsed_ms: float) -> wire.ContextResult:
+    """Encode a pack and what is known of it."""
+    pack = answer.pack
     in_tokens = pack.budget.unit == "tokens"
     return encode(
         wire.ContextResult,
-        pack,
+        answer,
+        id=pack.id,
+        text=pack.text,
+        format=pack.format,
+        tokens=pack.tokens,
         budget_tokens=pack.budget.amount if in_tokens else UNSET,
         budget_chars=UNSET if in_tokens else pack.budget.amount,
+        tokenizer=pack.tokenizer,
         hits=tuple(from_hit(item.hit, uri_of, masked=item.masked, folder_of=folder_of) for item in pack.items),
-        dropped=tuple(from_dropped(drop) for drop in pack.dropped),
-        rewritten=rewritten,
-        sub_queries=sub_queries,
-        routes=from_routes(routes),
-        not_searched=not_searched,
-        confidence=confidence,
-        missing_folders=from_missing(missing),
-        state=state,
-        pending=pending,
-        error=error,
+        dropped=tuple(map(from_dropped, pack.dropped)),
+        query=pack.query,
+        routes=from_routes(answer.routes),
+        missing_folders=from_missing(answer.missing),
+        error=answer.problem,
         elapsed_ms=elapsed_ms,
-        stages=dict(stages),
     )
