@@ -47,6 +47,13 @@ export function budget(): Budget {
   return valueOf('budget', configuration()) as Budget;
 }
 
+/** How many places a person wants at most; undefined at the default, where the budget decides. */
+export function chosenTopK(): number | undefined {
+  const found = configuration().inspect<number>('ragTopK');
+  const value = configuration().get<number>('ragTopK');
+  return value === found?.defaultValue ? undefined : value;
+}
+
 /** How many tokens the budget grows to with the chat model's window; undefined where a person set one, which never grows. */
 export function growsTo(): number | undefined {
   const all = configuration();

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { IndexResult, StatusResult } from '../protocol';
-import { budget, configuration, growsTo } from '../settings';
+import { budget, chosenTopK, growsTo } from '../settings';
 import type { Switches } from '../switches';
 import { messageOf, type Supervisor } from '../server/supervisor';
 import { memoryNodes, type Choices, type Node } from './nodes';
@@ -199,7 +199,7 @@ export class Memory implements vscode.Disposable {
       enabled: this.switches.isOn('ragEnabled'),
       autoIndex: this.switches.isOn('ragAutoIndex'),
       usable: this.switches.usable,
-      topK: configuration().get('ragTopK', 5),
+      topK: chosenTopK(),
       budget: budget(),
       growsTo: growsTo(),
     };

@@ -30,7 +30,8 @@ export interface Choices {
   readonly autoIndex: boolean;
   /** False in Restricted Mode. */
   readonly usable: boolean;
-  readonly topK: number;
+  /** Undefined while a person set none: the budget decides. */
+  readonly topK?: number | undefined;
   readonly budget: Budget;
   /** Of the default budget: how many tokens it may grow to with the window of the chat's model. */
   readonly growsTo?: number | undefined;
@@ -120,7 +121,7 @@ function settings(choices: Choices): Node[] {
     {
       id: 'topK',
       label: l10n.t('Places per answer'),
-      description: l10n.t('at most {0}', choices.topK),
+      description: choices.topK === undefined ? l10n.t('as many as fit') : l10n.t('at most {0}', choices.topK),
       icon: 'list-ordered',
       command: { id: 'carrel.memory.setTopK' },
     },

@@ -132,6 +132,12 @@ describe('the words of the memory', () => {
 });
 
 describe('the Memory view', () => {
+  it('says that the budget decides how many places an answer has, until a person says so', () => {
+    const said = (topK?: number) =>
+      memoryNodes({ ...CHOICES, topK }, RUNNING, undefined, [], []).find(({ id }) => id === 'topK')?.description;
+    assert.deepEqual([said(), said(3)], ['as many as fit', 'at most 3']);
+  });
+
   it('groups what was left out by its reason', () => {
     const nodes = memoryNodes(CHOICES, RUNNING, undefined, [{ name: 'shop', uri: 'file:///shop', status: STATUS }], []);
     const left = nodes.find(({ label }) => label === 'Left out');
