@@ -304,7 +304,9 @@ def test_a_conversation_may_be_plain_data_and_one_that_is_wrong_is_named() -> No
             index.add_file(path, text)
         told = index.search("and who calls it?", k=1, history=[carrel.Message("user", "authenticate_user")])
         assert index.search("and who calls it?", k=1, history=turns) == told
-        for wrong, field in (([{"role": "user", "content": "x"}], "history[0].text"), ("who", "history"), ([1], "history[0]")):
+        as_sent = [{"role": "user", "content": "authenticate_user"}]
+        assert index.search("and who calls it?", k=1, history=as_sent) == told
+        for wrong, field in (([{"role": "user", "words": "x"}], "history[0].text"), ("who", "history"), ([1], "history[0]")):
             for ask in (index.search, index.context):
                 with pytest.raises(InvalidInput) as raised:
                     ask("and who calls it?", history=wrong)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -48,9 +48,19 @@ def filters_argument(filters: object) -> Filters:
 
 
 def history_argument(history: object) -> tuple[Message, ...]:
-    """Return the turns of a conversation, each given as a `Message` or as an object with its `role` and `text`."""
+    """Return the turns of a conversation, each given as a `Message` or as an object with its `role` and its `text`, which may be
+    called `content` as in APIs of chats.
+    """
+    if isinstance(history, Sequence) and not isinstance(history, str):
+        history = [_with_text(turn) for turn in history]
     converted: tuple[Message, ...] = checked("history", history, tuple[Message, ...])
     return converted
+
+
+def _with_text(turn: object) -> object:
+    if not isinstance(turn, Mapping) or "content" not in turn or "text" in turn:
+        return turn
+    return {"text" if name == "content" else name: value for name, value in turn.items()}
 
 
 def form_argument(form: object) -> Format | Form:

@@ -77,6 +77,14 @@ def test_the_file_in_front_is_there_whatever_is_asked_of_it() -> None:
     assert ask(VIEW, "what is this file for?", active_path="shop/part_3.py").confidence == 1.0
 
 
+@pytest.mark.parametrize(("text", "places"), [("hello", 1), ("hello!", 0), ("thanks.", 0), ("ok?", 0)])
+def test_a_bare_word_is_sought_and_a_greeting_is_not(text: str, places: int) -> None:
+    view = indexed(
+        {**FILES, "shop/notes.md": "# Notes\n\nSay hello and thanks to whoever comes; ok is no answer to a customer.\n"}
+    )
+    assert len(ask(view, text).answer) == places
+
+
 def test_a_word_of_greetings_that_the_project_defines_can_be_found() -> None:
     view = indexed({**FILES, "shop/greeting.py": "def hello(name):\n    return f'Hello {name}'\n"})
     assert is_enough(ask(view, "hello").confidence)

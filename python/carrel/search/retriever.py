@@ -89,11 +89,12 @@ class Retrieval:
     def answer(self) -> tuple[Hit, ...]:
         """Return what answers somebody who asks: where that isn't sure the best few places that hold any evidence.
 
-        A word may be no more than a greeting, and be sought all the same; a sentence of such words isn't.
+        A bare word may be no more than a greeting, and be sought all the same; "hello!" and a sentence of such words aren't.
         """
         if is_sure(self.confidence):
             return self.hits
-        asks = self.confidence > 0 or len(self.context.question.text.split()) == 1
+        text = self.context.question.text
+        asks = self.confidence > 0 or (len(text.split()) == 1 and not text.endswith(("!", "?", ".")))
         best = self.hits[:GUESSES] if asks else ()
         if is_enough(self.confidence):
             return best
