@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
 
-from carrel.index.asked import Asked, AskedQueue
+from carrel.index.waiting_questions import WaitingQuestion, WaitingQuestions
 from carrel.model.errors import NotWriter, ProviderError, StoreError, TextRefused
 from carrel.model.local_index import CoreEmbedder, IndexStore, Progress, is_of_core
 from carrel.model.native import Batch, CancelToken, Plan
@@ -75,20 +75,20 @@ async def run_index(
     count_on: bool = False,
     native: RunNative,
     tokenizer: Tokenizer | None = None,
-    asked: AskedQueue | None = None,
+    questions: WaitingQuestions | None = None,
 ) -> IndexReport:
     """Bring the index up to date with the whole workspace, or with the paths in `scope`.
 
     `native` runs work on a thread. A model of the core embeds there, in one piece with all other work; any other is awaited
     between two steps, so that it holds no thread. `progress` is called on the thread; with `count_on` it counts what is in the
     index already, as a run does that goes on where another stopped. `tokenizer` counts where it has limits. Files that questions
-    in `asked` are about are read before others.
+    in `questions` are about are read before others.
 
     Raises `Cancelled` and `StoreError`; batches that were committed before stay. Chunks that a model which is awaited can't embed
     are found by words, their files counted as failed: the next run embeds these chunks alone. A text that it refuses is asked for
     again only by the scope "force", and where the model forgets what it refused.
     """
-    run = _Run(store, cancel, progress, count_on=count_on, asked=asked)
+    run = _Run(store, cancel, progress, count_on=count_on, questions=questions)
     if is_of_core(embedder):
         return await native(partial(run.by_core, embedder, scope))
     spec = embedder.spec
@@ -160,7 +160,7 @@ class _Run:
     """The native steps of one run, and what they counted. Called from one thread at a time."""
 
     def __init__(
-        self, store: IndexStore, cancel: CancelToken, progress: Progress, *, count_on: bool, asked: AskedQueue | None
+        self, store: IndexStore, cancel: CancelToken, progress: Progress, *, count_on: bool, questions: WaitingQuestions | None
     ) -> None:
         self._store = store
         self._cancel = cancel
@@ -174,8 +174,8 @@ class _Run:
         self._total = self._done = self._before = self._left = 0
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
-        self._asked = asked if asked is not None else AskedQueue()
-        self._waiting: list[Asked] = []  # for the batch that was cut last
+        self._questions = questions if questions is not None else WaitingQuestions()
+        self._waiting: list[WaitingQuestion] = []  # for the batch that was cut last
 
     def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
         """Do everything with a model of the core."""
@@ -203,8 +203,8 @@ class _Run:
         """Read and cut the next files; None when all are done."""
         if self._plan is None:
             return None
-        while self._asked:
-            question = self._asked.popleft()
+        while self._questions:
+            question = self._questions.popleft()
             self._waiting.append(question)
             self._store.bring_forward(self._plan, question.words, self._cancel)
         if self._waiting:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel.index.asked import AskedQueue
 from carrel.index.index_location import INDEX_FILE, why_not_writable
 from carrel.index.left_out import FINISH, files_left_out, folders_left_out, unfinished_text
 from carrel.index.state_file import STATE_FILE, forget
+from carrel.index.waiting_questions import WaitingQuestions
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
 
@@ -67,7 +67,7 @@ class OpenIndex:
     traffic: Receipt | None = None  # what the run that goes on has sent
     replica: VectorReplica | None = None  # the copy of its vectors in the store that is set
     no_replica: str | None = None  # why it has none, though one is set
-    asked: AskedQueue = field(default_factory=AskedQueue)  # what waits while a run over everything goes on
+    questions: WaitingQuestions = field(default_factory=WaitingQuestions)  # what waits while a run over everything goes on
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from carrel.index.asked import Asked
 from carrel.index.status import Status, read_details
+from carrel.index.waiting_questions import WaitingQuestion
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.model.errors import CarrelError, NewerFormat, NotReady, StoreError
 from carrel.policy import access
@@ -375,7 +375,7 @@ class Workspace:
                 loop.call_soon_threadsafe(note)
 
         parsed = read(about[:_MOST_READ])
-        index.asked.append(Asked(tuple(dict.fromkeys((*parsed.names, *parsed.words))), answerable))
+        index.questions.append(WaitingQuestion(tuple(dict.fromkeys((*parsed.names, *parsed.words))), answerable))
         return done
 
     # --- indexing

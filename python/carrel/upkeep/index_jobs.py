@@ -97,7 +97,7 @@ async def _run(index: OpenIndex, work: Work, token: CancelToken, progress: TellP
                 count_on=bool(work.full and index.unfinished),
                 native=native,
                 tokenizer=index.counter,
-                asked=index.asked if work.full else None,
+                questions=index.questions if work.full else None,
             )
     except CarrelError as error:
         # The error may be kept for long, and its frames hold the texts and vectors of a batch.

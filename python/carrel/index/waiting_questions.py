@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class WaitingQuestion:
     """A question: its words, and what is called on the run's thread once the files with most of them answer."""
 
     words: tuple[str, ...]
     answerable: Callable[[], None]
 
 
-AskedQueue = deque[Asked]
+WaitingQuestions = deque[WaitingQuestion]
 """Filled by the event loop, emptied by the run."""
