@@ -121,8 +121,10 @@ fn is_token(value: &str, quoted: bool) -> bool {
         // Without digits only what nobody would pronounce, and no name.
         return value.len() >= 12 && bits >= 3.3 && is_jumble(value);
     }
-    // Half of what as many distinct characters have: one of 10,000 random values in hexadecimal has less.
-    (letters || value.len() >= 16) && bits >= (value.len() as f64).log2() / 2.0
+    // Half of what as many distinct characters have: one of 10,000 random values in hexadecimal has less. No more than long ones have,
+    // of how few characters they may be made.
+    let most = if letters { 2.9 } else { 2.5 };
+    (letters || value.len() >= 16) && bits >= f64::min((value.len() as f64).log2() / 2.0, most)
 }
 
 /// Tell whether a value is a path, an address or another place where the secret may be, but isn't.
@@ -133,6 +135,8 @@ fn is_reference(value: &str) -> bool {
     // Versions, their ranges, ports
     let version = value.contains(['.', ':'])
         && value.trim_start_matches(['^', '~', '<', '>', '=']).bytes().all(|b| b.is_ascii_digit() || b".:".contains(&b));
+    // `2026-01-31T11:11:11Z`
+    let date = value.contains('-') && value.bytes().all(|b| b.is_ascii_digit() || b"-:.+TZ".contains(&b));
     // `required|min:8`
     let rules = value.contains('|') && is_wordlike(value);
     // `varchar(255)`
@@ -145,6 +149,7 @@ fn is_reference(value: &str) -> bool {
     address
         || path
         || version
+        || date
         || rules
         || sized
         || endings.iter().any(|ending| lower.ends_with(ending))
@@ -268,8 +273,17 @@ mod tests {
             "settings.SECRET_KEY",
             "DistributionList.NextMarker",
             "https://x.io/t1",
+            "2023-11-11T11:11:11Z",
         ] {
             assert!(!is_secret(value, Class::Token, Style::Code, true), "{value}");
+        }
+        for digits in ["0123456789abcdef", "0123456789", "abcdefghijklmnopqrstuvwxyz234567"] {
+            for length in [40, 128, 256, 512, 4_000] {
+                let value: String = digits.chars().cycle().step_by(7).take(length).collect();
+                for (style, quoted) in [(Style::Shell, false), (Style::Config, false), (Style::Code, true)] {
+                    assert!(is_secret(&value, Class::Token, style, quoted), "{length} of {digits}");
+                }
+            }
         }
     }
 
