@@ -6,6 +6,7 @@ import pytest
 from tests.support.texts import ask, indexed
 
 from carrel.model.native import Snapshot
+from carrel.model.types import Filters
 from carrel.search.certainty import OF_A_TRACE
 
 STEPS = "".join(f"def step_{n}(value):\n    total = value + {n}\n    return total\n\n\n" for n in range(8))
@@ -76,6 +77,12 @@ def test_a_place_without_a_function_is_told_by_its_line(view: Snapshot, text: st
 )
 def test_a_path_whose_folder_is_not_said_names_no_place(view: Snapshot, text: str) -> None:
     assert "named_place" not in {name for hit in ask(view, text).hits for name, _ in hit.signals.boosts}
+
+
+@pytest.mark.parametrize("text", ["error at shop/job.py:17", TRACE.format(root="", line=43)])
+def test_filters_of_chunks_hold_for_places_too(view: Snapshot, text: str) -> None:
+    assert ask(view, text, filters=Filters(symbol="no_such_name")).hits == ()
+    assert {hit.chunk.path for hit in ask(view, text, filters=Filters(path_globs=("errors.md",))).hits} <= {"errors.md"}
 
 
 def test_what_may_be_several_places_is_none_of_them(view: Snapshot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from carrel.model import native
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate, Filter, ReadFiles
 from carrel.model.types import Filters, Query
@@ -82,6 +83,18 @@ def search_each(
         (candidates, RankingContext(text.question, rarities, native, documents=query.documents))
         for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
     ]
+
+
+def allowed(view: SnapshotView, docs: Sequence[int], filters: Filters, cancel: CancelToken) -> list[int]:
+    """Return the chunks that filters let through, in their order: what is looked up by name or place was not searched for."""
+    chosen = native_filter(filters)
+    if chosen is None or not docs:
+        return list(docs)
+    infos = view.describe(docs)
+    only = native.ParsedQuery("x", "x", scores=[(info.id, 1.0) for info in infos])  # a search in which nothing else can be found
+    [(candidates, _)] = view.find([only], pool=len(docs), floor=0.5, filter=chosen, pinned=None, active_path=None, cancel=cancel)
+    through = {candidate.doc for candidate in candidates}
+    return [doc for doc in docs if doc in through]
 
 
 def pool_size(limit: int) -> int:

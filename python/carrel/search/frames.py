@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import ChunkInfo, Filter
+from carrel.model.native import CancelToken, ChunkInfo
+from carrel.model.types import Filters
 from carrel.question.stack_frames import Frame
+from carrel.search.candidates import allowed, native_filter
 from carrel.search.certainty import OF_A_TRACE
 from carrel.search.order import Order, Place, sort
 
@@ -16,8 +18,8 @@ _MOST_ALIKE = 20
 """Files whose paths end alike that are looked into for the function."""
 
 
-def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], among: Filter | None) -> list[int]:
-    """Return the numbers of the chunks in which the frames of a trace are, the innermost first, each once.
+def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], filters: Filters, cancel: CancelToken) -> list[int]:
+    """Return the numbers of the chunks in which the frames of a trace are, the innermost first, each once. Raises `Cancelled`.
 
     The paths may be those of another machine and the lines those of another version: the longest common end of the paths counts,
     then the function's name, then the line. A frame that may be several places stands for none, nor does one of a library whose
@@ -25,13 +27,14 @@ def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], among: Filter 
     """
     by_name: dict[str, list[str]] = {}
     names = {_name_of(frame.path) for frame in frames}
-    for path in view.files_called(sorted(names), among) if names else ():
+    for path in view.files_called(sorted(names), native_filter(filters)) if names else ():
         by_name.setdefault(_name_of(path), []).append(path)
     # The head of an error may say its place without the function that a frame says.
     of_functions = {(frame.path, frame.line) for frame in frames if frame.function}
     frames = [frame for frame in frames if frame.function or (frame.path, frame.line) not in of_functions]
-    found = (_chunk(view, frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
-    return list(dict.fromkeys(doc for doc in found if doc is not None))
+    files = _Files(view)
+    found = (files.chunk(frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
+    return allowed(view, list(dict.fromkeys(doc for doc in found if doc is not None)), filters, cancel)
 
 
 def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
@@ -43,39 +46,51 @@ def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
     return order.lifted(step, {doc: len(docs) - at for at, doc in enumerate(docs)})
 
 
-def _chunk(view: SnapshotView, frame: Frame, paths: Sequence[str]) -> int | None:
-    ends = {path: _common_end(path, frame.path) for path in paths}
-    longest = max(ends.values(), default=0)
-    if longest < 2 and not frame.function:
-        paths = [path for path in paths if path == frame.path]
-    alike = [path for path in paths if ends[path] == longest and (longest > 1 or "/" not in path)]
-    if len(alike) > _MOST_ALIKE:
-        return None
-    chunks = [view.file_chunks(path) for path in alike]
-    of_name = [nearest for of_file in chunks if (nearest := _nearest(of_file, frame))]
-    at_line = [] if of_name else [chunk for of_file in chunks for chunk in of_file if not _lines_off(chunk, frame)]
-    found = of_name or [chunk for chunk in at_line if _holds(view, chunk, frame.function)]
-    return found[0].doc if len({chunk.path for chunk in found}) == 1 else None
+class _Files:
+    """The chunks of the files that the frames of a trace may be in, each file read once."""
 
+    def __init__(self, view: SnapshotView) -> None:
+        self._view = view
+        self._chunks: dict[str, list[ChunkInfo]] = {}
+        self._defining: dict[str, dict[str, list[ChunkInfo]]] = {}
 
-def _nearest(chunks: Sequence[ChunkInfo], frame: Frame) -> ChunkInfo | None:
-    """Return the chunk that defines a frame's function; of several the one nearest to its line."""
-    defining = [chunk for chunk in chunks if _defines(chunk, frame.function)]
-    return min(defining, key=lambda chunk: (_lines_off(chunk, frame), chunk.end_line - chunk.start_line), default=None)
+    def chunk(self, frame: Frame, paths: Sequence[str]) -> int | None:
+        """Return the chunk that a frame is in, of files with the name of its own."""
+        ends = {path: _common_end(path, frame.path) for path in paths}
+        longest = max(ends.values(), default=0)
+        if longest < 2 and not frame.function:
+            paths = [path for path in paths if path == frame.path]
+        alike = [path for path in paths if ends[path] == longest and (longest > 1 or "/" not in path)]
+        if len(alike) > _MOST_ALIKE:
+            return None
+        of_name = [nearest for path in alike if (nearest := self._nearest(path, frame))]
+        at_line = [] if of_name else [chunk for path in alike for chunk in self._of(path) if not _lines_off(chunk, frame)]
+        found = of_name or [chunk for chunk in at_line if self._holds(chunk, frame.function)]
+        return found[0].doc if len({chunk.path for chunk in found}) == 1 else None
+
+    def _of(self, path: str) -> list[ChunkInfo]:
+        if path not in self._chunks:
+            chunks = self._chunks[path] = self._view.file_chunks(path)
+            defining = self._defining[path] = {}
+            for chunk in chunks:
+                for name in {symbol.rpartition(".")[2] for symbol in (chunk.symbol, *chunk.definitions)}:
+                    defining.setdefault(name, []).append(chunk)
+        return self._chunks[path]
+
+    def _nearest(self, path: str, frame: Frame) -> ChunkInfo | None:
+        """Return the chunk that defines a frame's function; of several the one nearest to its line."""
+        self._of(path)
+        defining = self._defining[path].get(frame.function, ()) if frame.function else ()
+        return min(defining, key=lambda chunk: (_lines_off(chunk, frame), chunk.end_line - chunk.start_line), default=None)
+
+    def _holds(self, chunk: ChunkInfo, name: str) -> bool:
+        """Tell whether a chunk has a name in its text, as it has that of a function within its function."""
+        text = self._view.lines(chunk.path, chunk.start_line, chunk.end_line) if name else ""
+        return not name or bool(text and re.search(rf"\b{re.escape(name)}\b", text))
 
 
 def _lines_off(chunk: ChunkInfo, frame: Frame) -> int:
     return max(chunk.start_line - frame.line, frame.line - chunk.end_line, 0)
-
-
-def _holds(view: SnapshotView, chunk: ChunkInfo, name: str) -> bool:
-    """Tell whether a chunk has a name in its text, as it has that of a function within its function."""
-    text = view.lines(chunk.path, chunk.start_line, chunk.end_line) if name else ""
-    return not name or bool(text and re.search(rf"\b{re.escape(name)}\b", text))
-
-
-def _defines(chunk: ChunkInfo, name: str) -> bool:
-    return bool(name) and any(symbol.rpartition(".")[2] == name for symbol in (chunk.symbol, *chunk.definitions))
 
 
 def _name_of(path: str) -> str:

@@ -19,7 +19,7 @@ from carrel.model.native import CancelToken, Candidate, path_kinds
 from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
-from carrel.search.candidates import Stopwatch, native_filter, search_each
+from carrel.search.candidates import Stopwatch, search_each
 from carrel.search.certainty import relevance
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.issue_chunks import PLACE, Definers, FileStanding, order_chunks
@@ -158,7 +158,7 @@ def localize(
 
     order = order_chunks(issue, lists, _standings(files), definers, relevant)
     order = _with_writers(order, [Place(writer, 0.0, relevant(writer)) for writer in writers])
-    traced = chunks_of_frames(view, issue.frames, native_filter(query.filters))
+    traced = chunks_of_frames(view, issue.frames, query.filters, cancel)
     if issue.is_output and traced:
         of_whole = texts[-1].parsed(quotes=False)
         running = score(view.evidence(of_whole, traced[:_MOST_FRAMES]), context, editor)

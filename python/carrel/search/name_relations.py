@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from carrel.model.lines import rows_of
-from carrel.model.native import CancelToken, Candidate, ParsedQuery, path_kinds
+from carrel.model.native import CancelToken, Candidate, path_kinds
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Hit, Query, Signals
 from carrel.question import query_words
-from carrel.search.candidates import native_filter
+from carrel.search.candidates import allowed, native_filter
 from carrel.search.passages import Passage
 from carrel.search.pieces import head_of, runs_of
 from carrel.search.ranking import signals
@@ -219,7 +219,10 @@ class _Lookup:
 
     def _read(self, docs: Sequence[int]) -> list[Hit]:
         """Return chunks as they stand now, what the question is nearest to first."""
-        order = sorted(self._allowed(docs), key=lambda doc: self._place.get(doc, len(self._place)))
+        order = sorted(
+            allowed(self._ranking.view, docs, self._query.filters, self._cancel),
+            key=lambda doc: self._place.get(doc, len(self._place)),
+        )
         left_out = [(lines.path, lines.start_line, lines.end_line) for lines in self._query.left_out]
         read = self._ranking.view.read_best(order, MOST_CHUNKS, left_out, self._cancel, files=self._ranking.read_files)
         hits = []
@@ -229,19 +232,6 @@ class _Lookup:
                 seen = Signals() if ranked is None else signals(self._ranking.order.places[ranked])
                 hits.append(Hit(to_chunk(current), self._score, seen))
         return hits
-
-    def _allowed(self, docs: Sequence[int]) -> list[int]:
-        """Return those that the filters let through: the table of definitions doesn't ask them."""
-        chosen = native_filter(self._query.filters)
-        if chosen is None or not docs:
-            return list(docs)
-        infos = self._ranking.view.describe(docs)
-        only = ParsedQuery("x", "x", scores=[(info.id, 1.0) for info in infos])  # a search in which nothing else can be found
-        [(candidates, _)] = self._ranking.view.find(
-            [only], pool=len(docs), floor=0.5, filter=chosen, pinned=None, active_path=None, cancel=self._cancel
-        )
-        allowed = {candidate.doc for candidate in candidates}
-        return [doc for doc in docs if doc in allowed]
 
 
 def _whole_word(name: str) -> re.Pattern[str]:

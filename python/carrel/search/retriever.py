@@ -22,7 +22,7 @@ from carrel.question.issue_text import IssueText
 from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
-from carrel.search.candidates import Stopwatch, native_filter, search_each
+from carrel.search.candidates import Stopwatch, search_each
 from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
 from carrel.search.conversation import SHARE, SHARE_OF_FOLLOW_UP, joined
 from carrel.search.focus import focus
@@ -214,7 +214,7 @@ class _Search:
     def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
         """Return the places that the text names by file and line."""
         named = text.question.places
-        docs = chunks_of_frames(self._view, named, native_filter(self._query.filters)) if named else ()
+        docs = chunks_of_frames(self._view, named, self._query.filters, self._cancel) if named else ()
         found = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
         return self._placed(found, context)
 
