@@ -175,7 +175,8 @@ class _Run:
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
         self._questions = questions if questions is not None else WaitingQuestions()
-        self._waiting: list[WaitingQuestion] = []  # for the batch that was cut last
+        self._waiting: WaitingQuestion | None = None
+        self._batches_before = self._batches = 0  # cut and not committed: before the waiting question's, and all
 
     def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
         """Do everything with a model of the core."""
@@ -203,15 +204,16 @@ class _Run:
         """Read and cut the next files; None when all are done."""
         if self._plan is None:
             return None
-        while self._questions:
-            question = self._questions.popleft()
-            self._waiting.append(question)
-            self._store.bring_forward(self._plan, question.words, self._cancel)
-        if self._waiting:
+        if self._questions and self._waiting is None:  # a batch each: the next one's files would come before this one's
+            self._waiting = self._questions.popleft()
+            self._store.bring_forward(self._plan, self._waiting.words, self._cancel)
             self._batch_bytes = _BATCH_BYTES
+            self._batches_before = self._batches
         max_bytes = min(self._batch_bytes, most_bytes)
         self._batch_bytes *= 2
-        return self._store.cut(self._plan, self._cancel, max_bytes)
+        batch = self._store.cut(self._plan, self._cancel, max_bytes)
+        self._batches += batch is not None
+        return batch
 
     def commit(self, batch: Batch, *, refused: int = 0) -> None:
         """Put a batch that has its vectors into the index, of which so many files lack some that the model refused."""
@@ -223,8 +225,11 @@ class _Run:
         self._refused += refused
         self._done += len(paths)
         self._tell(min(self._done, self._total), paths[-1] if paths else "")
-        while self._waiting:
-            self._waiting.pop().answerable()
+        self._batches -= 1
+        if self._waiting and not self._batches_before:
+            self._waiting.answerable()
+            self._waiting = None
+        self._batches_before = max(self._batches_before - 1, 0)
 
     def note_lacking(self, answered: Sequence[Answered]) -> None:
         """Count the texts that got no vector, for the log."""
