@@ -184,3 +184,10 @@ async def test_what_it_does_not_know_for_certain_is_the_sdks(client: Pipes, stra
     assert len(passed) == 2
     os.set_blocking(client.answers.fileno(), False)
     assert client.answers.read() is None
+
+
+async def test_odd_lines_are_answered_or_left_to_the_sdk(client: Pipes) -> None:
+    deep = b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+    client.send(deep, alone("\ud800", "tools/list"), alone(8, "tools/list"))
+    first, second = [json.loads(await asyncio.to_thread(client.answers.readline)) for _ in range(2)]
+    assert (first["id"], second["id"]) == ("\ud800", 8)

@@ -118,7 +118,7 @@ class EarlyResponder:
         """Answer if that is possible; whether the SDK needn't see the message."""
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         if not isinstance(message, dict) or type(message.get("id")) not in (int, str):
             return False
@@ -140,7 +140,8 @@ class EarlyResponder:
         self._write({"jsonrpc": "2.0", "id": request, **answer})
 
     def _write(self, message: dict[str, Any]) -> None:
-        self._send(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+        # Half a character of an id can't be written as it is.
+        self._send(json.dumps(message).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         self._outgoing.write(single_line(data))
