@@ -56,6 +56,7 @@ async def test_a_crowd_has_a_connection_each_and_leaves_them_to_later_requests(m
             asyncio.CancelledError
         ] * 5
         assert sum(not one.closed for one in made) == upstream._MOST_IDLE
+        assert all(one.closed for one in made[90:]), "what failed or was left is not used again"
         for _ in range(5):
             assert (await client.get("http://a/x")).json() == {}
         async with client.stream("GET", "http://a/x"), client.stream("GET", "http://a/x"):

@@ -41,7 +41,11 @@ class OwnConnections(httpx.AsyncBaseTransport):
         self._closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; its transport is free again when the answer is closed."""
+        """Send a request; its transport is free again when the answer is closed.
+
+        The transport of one that failed or was left is not used again: its connection may still count as taken, and a later
+        request would wait for it.
+        """
         transport = self._idle.pop()[0] if self._idle else self._make()
 
         async def give_back() -> None:
@@ -51,7 +55,7 @@ class OwnConnections(httpx.AsyncBaseTransport):
         try:
             response = await transport.handle_async_request(request)
         except BaseException:
-            await give_back()  # its connection is closed by now
+            await transport.aclose()
             raise
         response.stream = _Answer(cast("httpx.AsyncByteStream", response.stream), give_back)
         return response
@@ -81,10 +85,8 @@ class _Answer(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Close it."""
-        try:
-            await self._stream.aclose()
-        finally:
-            await self._closed()
+        await self._stream.aclose()
+        await self._closed()
 
 
 def connections_to(url: str) -> OwnConnections:
