@@ -48,7 +48,7 @@ def test_off_ends_the_server_and_a_question_still_works(edit: Edit, project: Pat
 def test_reasons_are_in_the_words_of_vs_code(edit: Edit) -> None:
     rules = re.search(r"const RULES.*?\{(.*?)\};", VSCODE.read_text("utf-8"), re.DOTALL)
     assert rules
-    words = dict(re.findall(r"(\w+): '(.*?)',", rules[1]))
+    words = dict(re.findall(r"(\w+): l10n\.t\('(.*?)'\),", rules[1]))
     assert edit().lua("return require('carrel.words').rules") == words
 
 

@@ -68,7 +68,7 @@ def python_packages() -> Iterator[tuple[str, str, str]]:
 
 def licence_of(fields: Any) -> str:
     """Return the licence of a Python package, as an expression of SPDX where it can be told."""
-    if expression := fields["License-Expression"] or fields["License"]:
+    if expression := fields.get("License-Expression") or fields.get("License"):
         first = str(expression).strip().splitlines()[0]
         return SPELLED.get(first, first)
     named = [line.rpartition(" :: ")[2] for line in fields.get_all("Classifier") or () if line.startswith("License ::")]

@@ -28,7 +28,7 @@ def test_a_workflow_trusts_nobody_by_name(file: Path) -> None:
     for name, job in workflow["jobs"].items():
         assert job["timeout-minutes"] <= 90
         assert ("write" in str(job.get("permissions"))) is (name == "publish")
-        assert name != "publish" or job["if"] == "github.ref_type == 'tag'"
+        assert name != "publish" or job["if"] == "github.event_name == 'push' && github.ref_type == 'tag'"
 
 
 def test_files_that_workflows_run_are_there() -> None:
