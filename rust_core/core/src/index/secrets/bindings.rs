@@ -5,11 +5,11 @@
 //! [`binder`] reads over a type to what binds a value, and [`Expression`] gives the literals of that value. Which of them is a
 //! secret is decided by what it looks like.
 
-use super::literals::{is_prefix, quoted};
+use super::literals::{LONGEST_VALUE, is_prefix, quoted};
 use super::operators::{is_name, is_quote, looks_up, skip_blanks};
 use super::values::Style;
 
-/// A statement is followed no further: bytes after the name.
+/// A statement is followed no further: bytes after the name, in which its literals begin.
 const REACH: usize = 400;
 /// A type or an index is no longer.
 const LONGEST_TYPE: usize = 80;
@@ -60,10 +60,11 @@ enum Bracket {
 /// Return the literals that belong to the name `from..to`, as ranges of the text, in their order.
 pub(super) fn literals(text: &[u8], from: usize, to: usize, style: Style) -> Vec<(usize, usize)> {
     let name = Name::new(text, from, to);
-    let text = &text[..text.len().min(to + REACH)];
+    let reach = to + REACH;
+    let text = &text[..text.len().min(reach + LONGEST_VALUE)];
     let text = if name.enclosed { &text[..unescaped_quote(text, name.end)] } else { text };
     match binder(text, &name, style) {
-        Some((at, binding)) => Expression::new(text, at, binding, style).literals(),
+        Some((at, binding)) => Expression::new(text, at, binding, style).literals(reach),
         None => Vec::new(),
     }
 }
@@ -248,9 +249,11 @@ impl<'a> Expression<'a> {
         }
     }
 
-    fn literals(mut self) -> Vec<(usize, usize)> {
+    /// Return the literals that begin before `reach`.
+    fn literals(mut self, reach: usize) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         while found.len() < MOST_LITERALS
+            && self.at < reach
             && let Some(&byte) = self.text.get(self.at)
         {
             let next = self.text.get(self.at + 1).copied().unwrap_or(b'\n');

@@ -4,7 +4,7 @@ use super::operators::{LONGEST_NAME, is_name, is_quote, skip_blanks};
 use super::values::Style;
 
 /// A value reaches no further.
-const LONGEST_VALUE: usize = 4_096;
+pub(super) const LONGEST_VALUE: usize = 4_096;
 
 /// Return the value at `at` that stands without quotes of its own, and whether it is a literal all the same.
 pub(super) fn bare_value(text: &[u8], at: usize, style: Style) -> Option<(usize, usize, bool)> {

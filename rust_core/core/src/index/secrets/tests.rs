@@ -136,6 +136,26 @@ fn values_stand_where_people_write_them() {
 }
 
 #[test]
+fn a_long_value_is_masked_like_a_short_one() {
+    for length in [40, 390, 400, 512, 2_000, 4_000] {
+        for alphabet in ["0123456789abcdef", MIXED] {
+            let value = made_up(alphabet, length, 13);
+            for (path, form) in [
+                ("a.py", "api_token = '{}'"),
+                ("a.py", "client = Client(api_token=\"{}\")"),
+                ("a.java", "String apiToken = \"{}\";"),
+                ("a.json", "{\"api_token\": \"{}\"}"),
+                ("a.yml", "api_token: {}"),
+                ("a.sh", "export API_TOKEN={}"),
+            ] {
+                let (masked, _) = Detector::default().mask(path, form.replace("{}", &value));
+                assert!(!masked.contains(&value), "{length} in {form}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_only_stands_near_a_name_stays() {
     for (path, text) in [
         ("a.py", "if user.get('password') != data.get('confirm'):\n"),
