@@ -63,7 +63,7 @@ try {
     await page.keyboard.press('F1');
     await page.keyboard.type('Carrel: Search…', { delay: 10 });
     await page.keyboard.press('Enter');
-    await list.getByText('Carrel: Search').waitFor();
+    await list.getByPlaceholder('Words, a question, or a name').waitFor(); // the palette lists that command, too
     await page.keyboard.type('authenticate_user');
     await list.getByText('Indexing the project first').waitFor();
     await list.getByText('src/auth.py:1-4').waitFor();
