@@ -86,11 +86,27 @@ class ParsedQuery:
     is_symbol: bool  # nothing but a symbol
     identifier: str  # where it is nothing but a name, a plain word too: that name with its qualifiers; otherwise empty
     is_change: bool  # how the code should become, as a commit or a task says it
-    is_small_talk: bool  # only greets, thanks or agrees
-    has_telling_words: bool  # not all of its words are those of questions
-    wants_documents: bool  # as much as code
-    places: tuple[Frame, ...]  # that it names by file and line, the last one first
     plain: frozenset[str]  # every word of it, split and lower-case
+
+    @property
+    def is_small_talk(self) -> bool:
+        """Tell whether it only greets, thanks or agrees."""
+        return is_small_talk(self.text)
+
+    @property
+    def has_telling_words(self) -> bool:
+        """Tell whether any of its words isn't one of questions."""
+        return bool(telling_words(self.text))
+
+    @property
+    def wants_documents(self) -> bool:
+        """Tell whether it is for documents as much as for code."""
+        return asks_for_documents(self.text)
+
+    @property
+    def places(self) -> tuple[Frame, ...]:
+        """Return the places that it names by file and line, the last one first."""
+        return named_places(self.text)
 
     def parsed(
         self, *, quotes: bool = False, vector: bytes = b"", scores: Sequence[tuple[ChunkId, float]] | None = None
@@ -140,10 +156,6 @@ def read(text: str) -> ParsedQuery:
         is_symbol=is_symbol,
         identifier=identifier,
         is_change=not is_symbol and (heading is not None or _CHANGE.match(whole) is not None),
-        is_small_talk=is_small_talk(text),
-        has_telling_words=bool(telling_words(text)),
-        wants_documents=asks_for_documents(text),
-        places=named_places(text),
         plain=frozenset(split_names(whole)),
     )
 
