@@ -174,9 +174,8 @@ class _Run:
         self._total = self._done = self._before = self._left = 0
         self._plan: Plan | None = None
         self._batch_bytes = _FIRST_BATCH_BYTES
-        self._questions = questions if questions is not None else WaitingQuestions()
-        self._waiting: WaitingQuestion | None = None
-        self._batches_before = self._batches = 0  # cut and not committed: before the waiting question's, and all
+        self._questions = questions or WaitingQuestions()
+        self._foremost: list[tuple[Batch, WaitingQuestion]] = []  # batches that a question waits for, not committed yet
 
     def by_core(self, embedder: CoreEmbedder, scope: Scope) -> IndexReport:
         """Do everything with a model of the core."""
@@ -204,15 +203,14 @@ class _Run:
         """Read and cut the next files; None when all are done."""
         if self._plan is None:
             return None
-        if self._questions and self._waiting is None:  # a batch each: the next one's files would come before this one's
-            self._waiting = self._questions.popleft()
-            self._store.bring_forward(self._plan, self._waiting.words, self._cancel)
+        if question := self._questions.take():  # a batch each: the next one's files would come before this one's
+            self._store.bring_forward(self._plan, question.words, self._cancel)
             self._batch_bytes = _BATCH_BYTES
-            self._batches_before = self._batches
         max_bytes = min(self._batch_bytes, most_bytes)
         self._batch_bytes *= 2
         batch = self._store.cut(self._plan, self._cancel, max_bytes)
-        self._batches += batch is not None
+        if batch and question:
+            self._foremost.append((batch, question))
         return batch
 
     def commit(self, batch: Batch, *, refused: int = 0) -> None:
@@ -225,11 +223,10 @@ class _Run:
         self._refused += refused
         self._done += len(paths)
         self._tell(min(self._done, self._total), paths[-1] if paths else "")
-        self._batches -= 1
-        if self._waiting and not self._batches_before:
-            self._waiting.answerable()
-            self._waiting = None
-        self._batches_before = max(self._batches_before - 1, 0)
+        for foremost, question in self._foremost:
+            if foremost is batch:
+                question.answerable()
+        self._foremost = [one for one in self._foremost if one[0] is not batch]
 
     def note_lacking(self, answered: Sequence[Answered]) -> None:
         """Count the texts that got no vector, for the log."""

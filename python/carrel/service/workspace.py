@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.index.status import Status, read_details
-from carrel.index.waiting_questions import WaitingQuestion
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.model.errors import CarrelError, NewerFormat, NotReady, StoreError
 from carrel.policy import access
@@ -47,8 +46,6 @@ T = TypeVar("T")
 _MOMENT_SECONDS = 0.25
 _WHOLE_SECONDS = 1.0
 """For so long a question waits for a whole first index, which most folders have by then; then what it is about is enough."""
-_MOST_READ = 2_000
-"""Characters of a question by whose words files are read first."""
 _CLEAR_SECONDS = 20.0
 _PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
@@ -354,29 +351,10 @@ class Workspace:
         waiting: set[asyncio.Future[Any]] = {job.done}
         begun = time.monotonic()
         if about and seconds:
-            waiting.add(self._answerable(index, about))
+            waiting.add(index.questions.add(about))
             await asyncio.wait({job.done}, timeout=min(_WHOLE_SECONDS, seconds))
         left = max(0.0, seconds - (time.monotonic() - begun))
         await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-
-    def _answerable(self, index: OpenIndex, about: str) -> asyncio.Future[None]:
-        """Have the run read first what a question is about; return what is done then."""
-        from carrel.question.query_words import read  # noqa: PLC0415 - as search is
-
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-
-        def note() -> None:
-            if not done.done():
-                done.set_result(None)
-
-        def answerable() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has closed
-                loop.call_soon_threadsafe(note)
-
-        parsed = read(about[:_MOST_READ])
-        index.questions.append(WaitingQuestion(tuple(dict.fromkeys((*parsed.names, *parsed.words))), answerable))
-        return done
 
     # --- indexing
 
