@@ -12,7 +12,7 @@ from carrel.model.types import Filters
 from carrel.question.stack_frames import Frame
 from carrel.search.candidates import allowed, native_filter
 from carrel.search.certainty import OF_A_TRACE
-from carrel.search.order import Order, Place, sort
+from carrel.search.order import Order, Place
 
 _MOST_ALIKE = 20
 """Files whose paths end alike that are looked into for the function."""
@@ -39,11 +39,12 @@ def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], filters: Filte
 
 def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
     """Return the order with these places before all others, in their order, each as relevant as what a trace goes through."""
-    there = {one.candidate.doc: one for one in (*places, *order.places)}  # with its steps, where it was in the list
-    docs = [one.candidate.doc for one in places]
-    first = {doc: replace(there[doc], relevance=max(there[doc].relevance, OF_A_TRACE)) for doc in docs}
-    order = replace(order, places=sort((there | first).values()))
-    return order.lifted(step, {doc: len(docs) - at for at, doc in enumerate(docs)})
+    levels = {one.candidate.doc: len(places) - at for at, one in enumerate(places)}
+    all_places = (
+        replace(one, relevance=max(one.relevance, OF_A_TRACE)) if one.candidate.doc in levels else one
+        for one in order.with_missing(places).places
+    )
+    return replace(order, places=tuple(all_places)).lifted(step, levels)
 
 
 class _Files:

@@ -23,7 +23,7 @@ from carrel.search.candidates import Stopwatch, search_each
 from carrel.search.certainty import relevance
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.issue_chunks import PLACE, Definers, FileStanding, order_chunks
-from carrel.search.order import Order, Place, sort
+from carrel.search.order import Order, Place
 from carrel.search.ranking import RankingContext, editor_context, rank, score
 
 POOL = 50
@@ -181,9 +181,7 @@ def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
 
 def _with_writers(order: Order, writers: Sequence[Place]) -> Order:
     """Return the order with what writes a message first, whatever it scores."""
-    known = {one.candidate.doc for one in order.places}
-    order = Order(sort((*order.places, *(one for one in writers if one.candidate.doc not in known))))
-    return order.lifted("writes_message", {one.candidate.doc: 1 for one in writers})
+    return order.with_missing(writers).lifted("writes_message", {one.candidate.doc: 1 for one in writers})
 
 
 def _best_of(pinned: frozenset[str], order: Order) -> dict[int, int]:

@@ -45,6 +45,11 @@ class Order:
         """Return the best score; 0 where there is none."""
         return self.places[0].score if self.places else 0.0
 
+    def with_missing(self, places: Iterable[Place]) -> Order:
+        """Return the order with places whose candidates it lacks."""
+        known = {place.candidate.doc for place in self.places}
+        return replace(self, places=sort((*self.places, *(place for place in places if place.candidate.doc not in known))))
+
     def moved(self, step: str, gains: Mapping[int, float]) -> Order:
         """Return the order with amounts added, by the candidates' numbers. What scores the same stays in order."""
         if not any(gains.values()):

@@ -11,9 +11,10 @@ from typing import Any, Protocol, TypeVar
 
 from carrel.model.conversation import ToolSpec
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import CancelToken, Filter, ParsedQuery
+from carrel.model.native import CancelToken
 from carrel.model.ports import Tokenizer, ToolResult
-from carrel.model.types import Lines, Query
+from carrel.model.types import Filters, Lines, Query
+from carrel.search.candidates import allowed
 
 USUAL_TOKENS = 3_000
 
@@ -61,15 +62,8 @@ class Scope:
         """Tell whether a glob leaves out an indexed file; the index compares them, as it does for searches."""
         if not self.exclude:
             return False
-        chunks = view.file_chunks(path)
-        if not chunks:
-            return True
-        # A search in which nothing but this file's first chunk can be found, through the filter.
-        only = ParsedQuery("x", "x", scores=[(chunks[0].id, 1.0)])
-        allowed = Filter(exclude_globs=self.exclude)
-        [(candidates, _)] = view.find([only], pool=1, floor=0.5, filter=allowed, pinned=None, active_path=None, cancel=cancel)
-        found = any(candidate.path == path for candidate in candidates)
-        return not found
+        first = [chunk.doc for chunk in view.file_chunks(path)[:1]]
+        return not allowed(view, first, Filters(exclude=self.exclude), cancel)
 
     def hides_lines(self, path: str, first: int, last: int) -> bool:
         """Tell whether some of these lines were left out."""
