@@ -1,7 +1,4 @@
-"""What travels in `carrel/chat`.
-
-What travels in `carrel/review`, and in `carrel/complete`, by which the server asks the client's chat model.
-"""
+"""Hold what travels in `carrel/chat`, `carrel/review` and `carrel/complete`: by that the server asks the client's chat model."""
 
 from __future__ import annotations
 
@@ -14,6 +11,13 @@ from carrel.frontends.lsp.messages.question_messages import ContextParams, Conte
 from carrel.frontends.lsp.messages.shared_messages import ASSESS, SENT, AttemptResult, SentResult
 from carrel.model.bounds import Amount
 
+ModelToken = Annotated[
+    ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
+]
+ModelTokens = Annotated[
+    Amount | None, Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway.")
+]
+
 
 class ReviewParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/review`: what an issue takes, by a chat model of the client's that searches the code step by step."""
@@ -22,13 +26,8 @@ class ReviewParams(FolderParams, kw_only=True, frozen=True):
     body: Annotated[str, Meta(description="The rest of it.")] = ""
     exclude: Annotated[tuple[str, ...], Meta(description="Globs of paths that no search finds.")] = ()
     model: Annotated[str | None, Meta(description="The chat model, which decides how tokens are counted.")] = None
-    model_token: Annotated[
-        ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
-    ] = None
-    max_tokens: Annotated[
-        Amount | None,
-        Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
-    ] = None
+    model_token: ModelToken = None
+    max_tokens: ModelTokens = None
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
     partial_result_token: Annotated[
         ProgressToken | None, Meta(description="Where each `ReviewStep` is reported, by `$/progress`.")
@@ -158,13 +157,8 @@ class ChatParams(ContextParams, kw_only=True, frozen=True):
             "provider that is set; the one that is set by default."
         ),
     ] = None
-    model_token: Annotated[
-        ProgressToken | None, Meta(description="Comes back in every `carrel/complete`, to tell which model is asked.")
-    ] = None
-    max_tokens: Annotated[
-        Amount | None,
-        Meta(description="How many tokens the model takes, at least 4,000; no request has more than 32,000 anyway."),
-    ] = None
+    model_token: ModelToken = None
+    max_tokens: ModelTokens = None
     assess: Annotated[bool, Meta(description=ASSESS)] = False
     partial_result_token: Annotated[
         ProgressToken | None, Meta(description="Where each `ChatStep` is reported, by `$/progress`.")
