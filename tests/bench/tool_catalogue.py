@@ -26,7 +26,7 @@ from operator import mul
 from pathlib import Path
 from random import Random
 
-from carrel.composition.team import tool_index
+from carrel.composition.tools import tool_index
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import WEIGHTS, Signals, ToolIndex, ToolQuery
 from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected

@@ -184,7 +184,7 @@ class Composition:
 
     def tools(self, settings: Settings, own_tools: Sequence[Tool] = (), *, confirm: Confirm | None = None) -> ToolService:
         """Return the tools of the person's sources and of a workspace. Without `confirm` no person can be asked."""
-        from carrel.composition.team import tool_catalogue, tool_index
+        from carrel.composition.tools import tool_catalogue, tool_index
         from carrel.extensions.tools.tool_service import ToolService
         from carrel.index.index_opening import secret_options
         from carrel.question.question_secrets import mask_by

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from carrel.composition.team import tool_index
+from carrel.composition.tools import tool_index
 from carrel.extensions.tools.catalogue.exports import ExportForm, export, exported_names, problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp, read_document, schema_problem
 from carrel.extensions.tools.catalogue.openapi import from_openapi

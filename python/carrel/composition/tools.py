@@ -1,0 +1,46 @@
+"""Make the tool catalogue of a process: where it is kept, how servers are connected, files read and tools indexed."""
+
+# ruff: noqa: PLC0415 - most processes ask for no tools
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, cast
+
+from carrel.composition.models import bundled
+from carrel.extensions.tools.tool_catalogue import Connection, HttpOperations, ToolCatalogue
+from carrel.settings.tool_settings import OpenApiSettings, ToolServer
+
+if TYPE_CHECKING:
+    from carrel.model.local_index import CoreEmbedder, IndexStore
+    from carrel.model.outbound import Outbound
+
+
+def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tuple[IndexStore, CoreEmbedder]]) -> ToolCatalogue:
+    """Return the catalogue that is kept in the person's data folder."""
+    import platformdirs
+
+    from carrel.extensions.tools.catalogue.files import read_document
+    from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+    from carrel.extensions.tools.servers.openapi_service import OpenApiService
+    from carrel.extensions.tools.tool_store import ToolStore
+
+    def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
+        spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)
+        return connected(spec, outbound())
+
+    def open_service(name: str, service: OpenApiSettings) -> HttpOperations:
+        return OpenApiService(name, service.url, service.key, outbound(), keys=service.keys)
+
+    path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
+    return ToolCatalogue(ToolStore(path), connect, read_document, new_index, open_service)
+
+
+def tool_index() -> tuple[IndexStore, CoreEmbedder]:
+    """Return an empty index in memory for the texts of tools, and the model that embeds them."""
+    from carrel.model.native import CutOptions, Store, WalkOptions
+
+    model = cast("CoreEmbedder", bundled())
+    spec = model.spec
+    store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=CutOptions(), in_memory=True)
+    return store, model
