@@ -1,6 +1,6 @@
-"""`search_knowledge_base`: what a model is told of it, its arguments, and the form of the answer (spec D1).
+"""Give models `search_knowledge_base`: a question in; passages of the team's documents out (spec D1).
 
-`search_knowledge_base` as a tool: a question in; passages of the team's documents out.
+Here are what a model is told of it, its arguments, and the form of its answer.
 """
 
 from __future__ import annotations

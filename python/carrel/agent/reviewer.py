@@ -1,11 +1,10 @@
-"""The issue reviewer (spec A7): a chat model searches the code step by step, then says what an issue takes.
+"""Review an issue (spec A7): a chat model searches the code step by step, then says what the issue takes.
 
-The loop is `agent`, with one tool and its limits; here is what the model is told, and what its answer must be.
+The loop is `agent`, with one tool and its limits; here are what the model is told, what its answer must be, and how its text is
+read as one.
 
-The reviewer's answer: what it must be (spec A7), and how a model's text is read as one.
-
-A model wraps its JSON in prose or a fence, writes "4" for 4 or `difficultyScore` for `difficulty_score`. What has one
-meaning only is mended; whatever else is wrong is said in words that the model can act on.
+A model wraps its JSON in prose or a fence, writes "4" for 4 or `difficultyScore` for `difficulty_score`. What has one meaning
+only is mended; whatever else is wrong is said in words that the model can act on.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _LEVELS: dict[str, Level] = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewAnswer:
-    """What the model says of an issue, checked. `summary` is one sentence."""
+    """Hold what the model says of an issue, checked. `summary` is one sentence."""
 
     summary: str
     difficulty_score: int

@@ -1,6 +1,6 @@
-"""`search_code`, the tool with which models search the index (spec A5): its name, arguments and answer.
+"""Give models `search_code`: a question, words or a name in; places out (spec A5).
 
-`search_code` as a tool: a question, words or a name in; places out.
+Here are its name, its arguments and its answer.
 """
 
 # ruff: noqa: PLC0415 - an assistant's server tells its tools before the core has loaded

@@ -1,9 +1,8 @@
-"""A second opinion on the order of candidates (spec C4, D7). Without one, or when it fails, the order stays as it was.
+"""Ask for a second opinion on the order of candidates (spec C4, D7). Without one, or when it fails, the order stays as it was.
 
-A chat model as judge of passages, behind the port `Reranker` (spec D7).
-
-All passages go into one request, each under a number that nobody who wrote one could know, and the model gives numbers with
-grades. What code says to the judge stands inside a block that it can't close, and can't name itself or another passage.
+A chat model may be the judge, behind the port `Reranker`. All passages go into one request, each under a number that nobody who
+wrote one could know, and the model gives numbers with grades. What code says to the judge stands inside a block that it can't
+close, and can't name itself or another passage.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ CANDIDATES = 20
 LONGEST_PASSAGE = 1_500
 """Characters of a passage that the judge is shown."""
 LEAST_PASSAGE = 200
-"""Where the model's window leaves less for each, the last passages aren't shown at all."""
+"""Leave out the last passages where the model's window has less for each."""
 _LONGEST_QUERY = 2_000
 _BEST_GRADE = 10
 _CHARACTERS_A_TOKEN = 3

@@ -1,7 +1,4 @@
-"""What the tools of one conversation may show, and how they reach the index of the moment.
-
-What tools that read the index have in common.
-"""
+"""Define what tools that read the index share: the index of the moment, and what one conversation may show."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What an agent may be told (spec E2), and what it gives.
+"""Define what an agent of `carrel.rag` takes and gives: its options, prompts and messages (spec E2), and the parts that somebody
+brings: a model, a store, an embedder, a tokenizer (spec E1).
 
-Prompts and history as messages. Question and context are data: what looks like a field in them stays as it is.
-
-What the retrieval core asks of a model, a store, an embedder and a tokenizer that somebody brings (spec E1).
+Question and context are data: what looks like a field in them stays as it is.
 
 Duck typing: an object with these methods is enough, it inherits from nothing. They are plain calls. Each may also be a coroutine
 function, and `ask` an asynchronous generator: these run on Carrel's background loop (`system.background`), so that an agent works

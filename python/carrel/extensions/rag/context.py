@@ -1,7 +1,4 @@
-"""Documents to one text (spec E5): a header and the document, a separator between.
-
-Divide a model's window between prompts, context and answer (spec E2), so that together they never exceed it.
-"""
+"""Make one text of documents (spec E5), within the part of a model's window that prompts and answer leave (spec E2)."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ _PATIENT_TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How the window was divided. `context` is the beginning of the one that was given."""
+    """Say how the window was divided. `context` is the beginning of the one that was given."""
 
     context: str
     base_tokens: int

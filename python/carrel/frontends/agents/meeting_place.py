@@ -1,8 +1,7 @@
-"""The meeting place of clients and server: a socket, on Windows the name of a pipe, in a folder that is the user's alone.
+"""Name the place where clients and the hooks' server meet, and the program that hooks start.
 
-`rust_core/hook` finds the same folder by the same rules.
-
-The program that agents' hooks start: `carrel-hook AGENT`, native, with a hook's JSON on standard input.
+The place is a socket, on Windows the name of a pipe, in a folder that is the user's alone; `rust_core/hook` finds the same folder
+by the same rules. The program is `carrel-hook AGENT`, native, with a hook's JSON on standard input.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Where requests go on to: no request of a caller can name another server, which would get the upstream's key.
+"""Send requests on to the upstream, over connections of their own, and know the windows of its models.
 
-Connections to the upstream: each request has one to itself, and leaves it to a later one.
+No request of a caller can name another server, which would get the upstream's key.
 
-httpx's own pool hands one free connection to several requests that wait. All but one of them try again, so in a crowd some
-wait for seconds though the upstream is idle, and each attempt looks at every connection.
+Each request has a connection to itself, and leaves it to a later one. httpx's own pool hands one free connection to several
+requests that wait. All but one of them try again, so in a crowd some wait for seconds though the upstream is idle, and each
+attempt looks at every connection.
 
-The windows of the upstream's models, as its list of models tells them. Asked beside the questions: none waits for it.
+The list of models is fetched beside the questions: none waits for it.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ _KEYS = (b"authorization", b"api-key", b"x-api-key")
 
 
 class UpstreamModels:
-    """What `GET /v1/models` says of windows, asked with the key of the question that wants it, and again after ten minutes."""
+    """Know the windows that `GET /v1/models` lists: asked with the key of a question that wants them, again after ten minutes."""
 
     def __init__(self, client: httpx.AsyncClient, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client

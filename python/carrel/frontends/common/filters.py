@@ -1,7 +1,4 @@
-"""Filters that came over a wire: checked by the core before a search begins.
-
-Read a time in the past as people write it: `30m`, `12h`, `7d`, or a date.
-"""
+"""Check filters that came over a wire before a search begins, and read times in the past as people write them."""
 
 from __future__ import annotations
 

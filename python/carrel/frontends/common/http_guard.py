@@ -1,13 +1,10 @@
-"""Check callers of Carrel's HTTP servers: programs of this machine. No web page, under whatever name it reaches loopback.
+"""Listen for programs of this machine, and check who calls Carrel's HTTP servers, and how often.
 
-Nor is a request answered whose length is in doubt.
+No web page is answered, under whatever name it reaches loopback, nor a request whose length is in doubt.
 
-The listening sockets of the HTTP servers.
-
-How often the callers of one listening process may ask: a bucket of tokens that fills at an even pace.
-
-A process that listens serves this machine's user only, so one bucket holds for all callers together. The default is far above
-what people and agents do; it ends loops that went wrong before they take the machine.
+The rate is a bucket of tokens that fills at an even pace. A process that listens serves this machine's user only, so one bucket
+holds for all callers together. The default is far above what people and agents do; it ends loops that went wrong before they
+take the machine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a chat turn looks like on its way to the Copilot Language Server, and where context goes in it. Pure functions.
+"""Read and change chat turns on their way to the Copilot Language Server: where context goes, and the proxy's own tools.
 
-The tools that the Copilot Language Server offers to its agent and the proxy answers itself.
+Pure functions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the editor says about files and folders: open buffers, saves, changes on disk, folders, settings.
+"""Follow what the editor says about files and folders: open buffers, saves, changes on disk, folders, settings.
 
-The text of an open document, changed exactly as the editor changes it.
-
-pygls cuts lines with `str.splitlines`, and reads columns in the first encoding that the client offers, whatever the server chose.
+The text of an open document is changed exactly as the editor changes it: pygls cuts lines with `str.splitlines`, and reads
+columns in the first encoding that the client offers, whatever the server chose.
 """
 
 from __future__ import annotations

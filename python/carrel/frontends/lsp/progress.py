@@ -1,9 +1,8 @@
-"""Progress bars and status notifications: what goes to the editor unasked, and never too often.
+"""Tell the editor what it didn't ask for, and never too often: progress, status, and what a person must act on.
 
-What a person must act on, said once in a session: `window/showMessage`.
-
-A fault often comes to light through a request, and then its answer says it: editors show what they asked for. So a fault
-waits a moment, and is said here only when no answer has said it.
+What a person must act on is said once in a session (`window/showMessage`). A fault often comes to light through a request, and
+then its answer says it: editors show what they asked for. So a fault waits a moment, and is said here only when no answer has
+said it.
 """
 
 from __future__ import annotations

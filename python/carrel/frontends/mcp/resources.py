@@ -1,6 +1,6 @@
-"""Files and runs of lines as MCP resources: what is in the index, and may be read at this moment.
+"""Give files and runs of lines as MCP resources: what is in the index, and may be read at this moment.
 
-The names of resources: `carrel://code/FOLDER/PATH` is a file, with `?lines=A-B` some lines of it.
+`carrel://code/FOLDER/PATH` names a file, with `?lines=A-B` some lines of it.
 """
 
 from __future__ import annotations

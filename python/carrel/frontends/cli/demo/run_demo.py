@@ -1,6 +1,6 @@
-"""`carrel demo`: start the real server as an editor does, index a folder, send a chat request, show what went in front of it.
+"""Run `carrel demo`: start the real server as an editor does, index a folder, send a chat request, show what went in front of it.
 
-What the demo indexes when no folder is named: a well-known package, the same for everyone.
+Without a folder it indexes a well-known package, the same for everyone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`carrel doctor`: find what is wrong, and say the remedy. Exit code 1 if anything is broken.
+"""Run `carrel doctor`: find what is wrong, and say the remedy. Exit code 1 if anything is broken.
 
-What `carrel doctor` says of an index: read-only, and never in the way of the process that writes it.
+An index is only read, and never in the way of the process that writes it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The requests about models and their keys: decode, call, encode.
+"""Serve the requests about models and keys, sources, and tools and pipelines: decode, call, encode.
 
-The requests about sources: decode, call, encode. Only a person's yes changes which there are.
-
-The requests about tools and pipelines: decode, call, encode.
+Only a person's yes changes which sources there are.
 """
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once

@@ -1,7 +1,4 @@
-"""Between an answer of a chat model and the wire.
-
-Between a review and the wire.
-"""
+"""Encode the answer of a chat model, and a review, for the wire."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Models as the server knows them, to what travels.
-
-Tools and pipelines as the server knows them, to what travels.
-"""
+"""Encode models, tools and pipelines for the wire."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What travels about models: which are set, their keys from the editor, and what a person must confirm.
-
-What travels about sources: what is searched beside the workspace, and in which state each source is.
-
-What travels about tools and pipelines.
-"""
+"""Hold what travels about what a person sets up: models and their keys, sources beside the workspace, tools and pipelines."""
 
 from __future__ import annotations
 
