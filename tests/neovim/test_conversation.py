@@ -26,11 +26,12 @@ def talking(edit: Edit, service: StandIn) -> Neovim:
 
 
 def shown(nvim: Neovim, words: str) -> list[str]:
-    """The lines of the conversation, once these words are in it."""
+    """The lines of the conversation, once these words are in it and the answer is complete."""
     code = """
     local buffer = vim.fn.bufnr('^carrel://chat$')
     local lines = buffer > 0 and vim.api.nvim_buf_get_lines(buffer, 0, -1, false) or {}
-    return table.concat(lines, '\\n'):find(args[1], 1, true) and lines
+    local answering = lines[#lines] and lines[#lines]:find('…', 1, true)
+    return not answering and table.concat(lines, '\\n'):find(args[1], 1, true) and lines
     """
     lines: list[str] = nvim.wait(code, words)
     return lines

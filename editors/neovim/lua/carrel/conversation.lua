@@ -14,7 +14,7 @@ end
 local function shown(talk)
   local lines = vim.list_extend({}, talk.lines)
   if talk.piece then
-    vim.list_extend(lines, vim.split(talk.piece == '' and '…' or talk.piece, '\n', { plain = true }))
+    vim.list_extend(lines, vim.split(talk.piece .. '…', '\n', { plain = true })) -- until its places are checked, too
   end
   return lines
 end
