@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
 from tests.contract import qdrant_server
 
-from carrel.extensions.stores.hnsw import HnswStore
 from carrel.extensions.stores.lance import LanceStore
 from carrel.extensions.stores.memory import MemoryStore
 from carrel.extensions.stores.qdrant import QdrantStore
@@ -42,7 +41,7 @@ LINES = 10
 """Of a piece."""
 AS_NEAR = 1e-5
 """Pieces whose cosines differ by less are equally good answers."""
-STORES = ("hnsw", "qdrant", "lance")
+STORES = ("qdrant", "lance")
 Rows = NDArray[np.float32]
 _KINDS = tuple(f".{kind}" for kind in "c cc cpp cs go h hpp hs java js kt lua md php py rb rs scala sh swift ts zig".split())  # noqa: SIM905
 _MOST_BYTES = 400_000
@@ -169,8 +168,6 @@ def one(name: str, rows: Rows, sought: Rows) -> None:
         before, folder = psutil.Process().memory_info().rss / 1e6, Path(place)
         if name == "memory":
             store: Any = MemoryStore(dim)
-        elif name == "hnsw":
-            store = HnswStore(Path(place), dim)
         elif name == "lance":
             store = LanceStore(place, "chunks", dim)
         else:
@@ -194,7 +191,7 @@ def main() -> None:
         action.add_argument("rows", type=int)
     embedding.add_argument("folders", type=Path, nargs="+")
     measuring.add_argument("dim", type=int)
-    measuring.add_argument("stores", nargs="*", metavar="STORE", help=f"memory {' '.join(STORES)}; without any the last three")
+    measuring.add_argument("stores", nargs="*", metavar="STORE", help=f"memory {' '.join(STORES)}; without any the last two")
     given = parser.parse_args()
     if given.action == "embed":
         embed(given.vectors, given.rows, given.folders)

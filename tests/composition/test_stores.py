@@ -73,11 +73,10 @@ async def hits(workspace: Workspace) -> list[tuple[str, int]]:
     return [(hit.chunk.path, hit.chunk.span.start_line) for hit in found.hits]
 
 
-@pytest.mark.parametrize("kind", ["usearch", "lancedb"])
-async def test_a_store_in_a_folder_is_filled_asked_and_kept_current(person: Person, kind: Any) -> None:
-    pytest.importorskip(stores.PACKAGES[kind])
+async def test_a_store_in_a_folder_is_filled_asked_and_kept_current(person: Person) -> None:
+    pytest.importorskip("lancedb")
     expected = await hits(person.workspace(StoreSettings(), name="plain"))
-    workspace = person.workspace(StoreSettings(kind=kind))
+    workspace = person.workspace(StoreSettings(kind="lancedb"))
     await workspace.start()
     await hits(workspace)
     await until(lambda: state_of(workspace).state == "ready" and state_of(workspace).held > 0)
@@ -256,27 +255,12 @@ async def test_a_missing_package_is_named_with_the_command_that_installs_it(
     assert 'pip install "lancedb>=' in report.problem
 
 
-async def test_a_large_index_is_searched_by_usearch_without_being_asked_to(person: Person) -> None:
-    pytest.importorskip("usearch")
-    small = person.workspace(StoreSettings(usearch_from=1_000), name="small")
-    large = person.workspace(StoreSettings(usearch_from=3), name="large")
-    for workspace in (small, large):
-        await workspace.start()
-        await hits(workspace)
-    await until(lambda: large.index is not None and large.index.replica is not None)
-    assert large.index is not None
-    assert large.index.replica is not None
-    assert large.index.replica.place.kind == "usearch"
-    assert small.index is not None
-    assert small.index.replica is None
-
-
 async def test_a_change_of_the_setting_takes_effect_at_once(person: Person) -> None:
-    pytest.importorskip("usearch")
+    pytest.importorskip("lancedb")
     workspace = person.workspace(StoreSettings())
     await workspace.start()
     await hits(workspace)
-    settings = Settings(cache_folder=str(person.tmp_path / "cache"), store=StoreSettings(kind="usearch"))
+    settings = Settings(cache_folder=str(person.tmp_path / "cache"), store=StoreSettings(kind="lancedb"))
     workspace.apply(FolderSettings(settings))
     await workspace.settle()
     await until(lambda: state_of(workspace).state == "ready" and state_of(workspace).held > 0)
@@ -336,7 +320,7 @@ def test_settings_that_can_be_used(given: Any, expected: StoreSettings) -> None:
     [
         ({"kind": "chroma"}, "kind"),
         ({"kind": "qdrant", "url": "https://name:secret@q.example"}, "no user name or password"),
-        ({"kind": "usearch", "url": "https://q.example"}, "has none"),
+        ({"kind": "segments", "url": "https://q.example"}, "has none"),
         ({"kind": "lancedb", "url": "https://q.example"}, "object store"),
         ({"kind": "qdrant", "key": "abc-my-key"}, "env:NAME"),
         ({"kind": "qdrant", "adress": "x"}, "no such field"),

@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
-pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 from tests.contract import qdrant_server
 from tests.contract.suites.common import chunk_id, collected, pack
@@ -20,7 +19,6 @@ from carrel.model.ports import Scalar, VectorRecord, Where
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
-pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 
 async def test_a_point_has_the_payload_that_other_programs_read() -> None:

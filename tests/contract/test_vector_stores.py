@@ -20,7 +20,6 @@ import pytest
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
-pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 import lancedb
 import numpy as np
@@ -29,7 +28,6 @@ from tests.contract import object_store, qdrant_server, suites
 from tests.contract.edge_client import EdgeClient
 from tests.contract.suites.common import chunk_id, collected, pack
 
-from carrel.extensions.stores.hnsw import HnswStore
 from carrel.extensions.stores.lance import LanceStore
 from carrel.extensions.stores.qdrant import QdrantStore
 from carrel.model.errors import CarrelError, StoreError
@@ -67,16 +65,6 @@ class OnDisk:
     def kept(self, store: Any) -> Any:
         self._opened.append(store)
         return store
-
-
-class TestExactScan(OnDisk, suites.VectorStoreContract):
-    def make(self) -> VectorStore:
-        return cast("VectorStore", self.kept(HnswStore(self.folder(), self.DIM)))
-
-
-class TestGraph(OnDisk, suites.VectorStoreContract):
-    def make(self) -> VectorStore:
-        return cast("VectorStore", self.kept(HnswStore(self.folder(), self.DIM, graph_from=1)))
 
 
 class TestLanceDB(OnDisk, suites.VectorStoreContract):
@@ -128,6 +116,7 @@ class TestLanceDBOnAnObjectStore(OnDisk, suites.VectorStoreContract):
         assert await ids_of(other()) == {chunk_id(0)}
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")  # said once a process
 class TestQdrantLocalMode(suites.VectorStoreContract):
     def make(self) -> VectorStore:
         return QdrantStore(AsyncQdrantClient(":memory:"), "carrel-test", self.DIM, leaves_machine=False)
@@ -181,40 +170,29 @@ async def recall(
     return found / (10 * len(queries))
 
 
-@pytest.mark.parametrize("kind", ["graph", "lance"])
-async def test_another_dimension_in_the_same_place_is_refused(tmp_path: Path, kind: str) -> None:
-    first = _store(kind, tmp_path, 4)
+async def test_another_dimension_in_the_same_place_is_refused(tmp_path: Path) -> None:
+    first = LanceStore(str(tmp_path), "chunks", 4)
     await first.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
     first.close()
     with pytest.raises(StoreError, match=r"holds vectors of 4 values, not 8\. Delete it"):
-        await _store(kind, tmp_path, 8).search(pack(*[1.0] * 8), 1)
+        await LanceStore(str(tmp_path), "chunks", 8).search(pack(*[1.0] * 8), 1)
 
 
-@pytest.mark.parametrize("kind", ["graph", "lance"])
-async def test_a_place_that_cannot_be_used_is_named(tmp_path: Path, kind: str) -> None:
+async def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CarrelError, match="file"):
-        await _store(kind, tmp_path / "file", 4).publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
-
-
-def _store(kind: str, folder: Path, dim: int) -> Any:
-    return HnswStore(folder, dim) if kind == "graph" else LanceStore(str(folder), "chunks", dim)
+        await LanceStore(str(tmp_path / "file"), "chunks", 4).publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 has no twin there")
-@pytest.mark.parametrize("kind", ["graph", "lance"])
-async def test_a_kill_while_writing_leaves_whole_records(tmp_path: Path, kind: str) -> None:
-    make = "HnswStore(Path(sys.argv[1]), 4)" if kind == "graph" else "LanceStore(sys.argv[1], 'chunks', 4)"
-    writer = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _WRITE_FOR_EVER.format(make=make, module="hnsw" if kind == "graph" else "lance"), str(tmp_path),
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
+async def test_a_kill_while_writing_leaves_whole_records(tmp_path: Path) -> None:
+    writer = await asyncio.create_subprocess_exec(sys.executable, "-c", _WRITE_FOR_EVER, str(tmp_path), stdout=subprocess.PIPE)
     assert writer.stdout is not None
     for _ in range(5):
         await writer.stdout.readline()
     writer.kill()
     await writer.wait()
-    store = _store(kind, tmp_path, 4)
+    store = LanceStore(str(tmp_path), "chunks", 4)
     ids = [chunk for page in await collected(store.ids()) for chunk in page]
     assert set(await store.vectors(ids)) == set(ids)
     store.close()
@@ -225,14 +203,13 @@ async def test_a_kill_while_writing_leaves_whole_records(tmp_path: Path, kind: s
 
 _WRITE_FOR_EVER = """
 import asyncio, itertools, struct, sys
-from pathlib import Path
+from carrel.extensions.stores.lance import LanceStore
 from carrel.model.ports import VectorRecord
-from carrel.extensions.stores.{module} import *
 
 async def write():
-    store = {make}
+    store = LanceStore(sys.argv[1], "chunks", 4)
     for n in itertools.count():
-        await store.publish([VectorRecord(f"{{20 * n + one:032x}}", struct.pack("<4f", 1, 0, 0, 0)) for one in range(20)])
+        await store.publish([VectorRecord(f"{20 * n + number:032x}", struct.pack("<4f", 1, 0, 0, 0)) for number in range(20)])
         print(n, flush=True)
 
 asyncio.run(write())

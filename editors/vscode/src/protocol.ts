@@ -801,7 +801,7 @@ export interface ProviderModel {
 
 /** The store of vectors that is set. */
 export interface ProviderStore {
-  /** `segments`, `usearch`, `lancedb` or `qdrant`. */
+  /** `segments`, `lancedb` or `qdrant`. */
   readonly kind: string;
   /** A folder, a URL, or the managed server; empty for the index itself. */
   readonly place: string;
@@ -1250,7 +1250,7 @@ export interface ToolsSearchResult {
 
 /** The copy of an index's vectors in the store that is set. */
 export interface VectorsInfo {
-  /** `usearch`, `lancedb` or `qdrant`. */
+  /** `lancedb` or `qdrant`. */
   readonly kind: string;
   readonly place: string;
   /** Whether it answers questions (`ready`); else the index's own vectors do. */

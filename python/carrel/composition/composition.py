@@ -361,21 +361,19 @@ class Composition:
         return Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk, cut=CutOptions())
 
     def attach_replica(self, index: OpenIndex, settings: Settings) -> None:
-        """Give an index the copy of its vectors that the settings ask for, unless it has one; a large one that of usearch.
+        """Give an index the copy of its vectors that the settings ask for, unless it has one.
 
         One that another model's index takes the place of, or that goes with this process, has none. Only opens a file here.
         """
         if index.replica is not None or index.wanted or index.not_kept or not index.embedder.spec.dim:
             return
-        chunks = index.store.snapshot().chunks
-        if settings.store.kind == "segments" and not 0 < settings.store.usearch_from <= chunks:
+        if settings.store.kind == "segments":
             return  # the usual case imports nothing
-        from carrel.composition.stores import IndexFolder, effective, make_replica
+        from carrel.composition.stores import IndexFolder, make_replica
 
-        chosen = effective(settings.store, chunks)
         folder = IndexFolder(index.root, index.directory, index.home or index.directory, index.embedder.spec.dim)
         try:
-            index.replica = make_replica(chosen, folder, index.store, self.outbound.of(settings))
+            index.replica = make_replica(settings.store, folder, index.store, self.outbound.of(settings))
         except StoreError as error:
             index.no_replica = str(error)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Backlog", "Comparison", "ReplicaStatus", "StorePlace", "VectorReplica", "make_replica", "place_of_store"]
 
-PACKAGES = {"usearch": "usearch", "lancedb": "lancedb", "qdrant": "qdrant_client"}
+PACKAGES = {"lancedb": "lancedb", "qdrant": "qdrant_client"}
 """By kind, the package that its extra installs."""
 NO_PROGRAM = (
     "Qdrant's program isn't on this machine",
@@ -96,14 +96,6 @@ def not_installed(kind: str) -> str:
     return f"The store {kind} needs a package that isn't installed. Install it: {how_to_install(kind)}"
 
 
-def effective(settings: StoreSettings, chunks: int) -> StoreSettings:
-    """Return the settings with the kind that searches an index of so many chunks: a large one by usearch, where it is there."""
-    import msgspec
-
-    large = settings.kind == "segments" and 0 < settings.usearch_from <= chunks and is_installed("usearch")
-    return msgspec.structs.replace(settings, kind="usearch") if large else settings
-
-
 def destination_of(settings: StoreSettings) -> Destination | None:
     """Return where the store that is set sends vectors; None for a store on this machine's disk."""
     parts = urlsplit(settings.url)
@@ -115,8 +107,6 @@ def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | 
     """Return where the vectors of an index are kept besides it; None where nowhere."""
     destination = destination_of(settings)
     match settings.kind:
-        case "usearch":
-            place = StorePlace("usearch", str(index.directory / "usearch"))
         case "lancedb":
             place = StorePlace("lancedb", settings.url or str(index.directory / "lancedb"), destination)
         case "qdrant" if settings.url:
@@ -128,7 +118,7 @@ def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | 
         case kind:
             place = StorePlace(kind, settings.url or str(index.directory / PLUGINS / kind), destination)
     kept = not place.leaves_machine if settings.content is None else settings.content
-    return replace(place, with_content=kept and place.kind != "usearch")
+    return replace(place, with_content=kept)
 
 
 def make_replica(settings: StoreSettings, index: IndexFolder, store: ReplicatedIndex, outbound: Outbound) -> VectorReplica | None:
@@ -186,8 +176,6 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     if package := PACKAGES.get(settings.kind):
         await asyncio.to_thread(importlib.import_module, package)  # takes a second: questions are answered meanwhile
     dim = index.dim
-    if settings.kind == "usearch":
-        return await _open_usearch(index.directory / "usearch", dim)
     if settings.kind not in KINDS:
         return await _open_plugin(settings, place, index.directory / PLUGINS / settings.kind, name, dim, outbound)
     if settings.kind == "lancedb":
@@ -195,17 +183,6 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     if settings.url:
         return await _open_qdrant_url(settings, place, name, dim, outbound)
     return await _open_managed_qdrant(settings, name, dim)
-
-
-async def _open_usearch(folder: Path, dim: int) -> _Opened:
-    from carrel.extensions.stores.hnsw import HnswStore
-
-    store = await asyncio.to_thread(HnswStore, folder, dim)
-
-    async def end() -> None:
-        await asyncio.to_thread(store.close)
-
-    return _Opened(store, end)
 
 
 def _permission(place: StorePlace, outbound: Outbound) -> Callable[[], None]:

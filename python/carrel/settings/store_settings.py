@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct
 
-from carrel.model.bounds import MOST
 from carrel.model.store_kinds import KINDS
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object
 from carrel.system.plugins import plugins
@@ -30,7 +29,7 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     kind: Annotated[
         str,
         _described(
-            "`segments` is the index itself; `usearch`, `lancedb` and `qdrant` need the extra of their name; "
+            "`segments` is the index itself; `lancedb` and `qdrant` need the extra of their name; "
             "packages that are installed beside Carrel may offer more."
         ),
     ] = "segments"
@@ -49,10 +48,6 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
         bool | None,
         _described("Whether chunks are kept there with their text. Empty: on this machine with it, elsewhere without."),
     ] = None
-    usearch_from: Annotated[
-        int,
-        _described("Chunks from which `segments` is searched by usearch, where that is installed; 0 for never.", ge=0, le=MOST),
-    ] = 1_000_000
     program: Annotated[
         str, _described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")
     ] = ""
@@ -71,8 +66,8 @@ def read_store(raw: object) -> StoreSettings:
         _check_object_store(store.url)
     elif store.url:
         check_url("url", store.url)
-    if store.url and store.kind in ("segments", "usearch"):
-        raise ValueError(f"url: {store.kind} is on this machine and has none")
+    if store.url and store.kind == "segments":
+        raise ValueError("url: segments is on this machine and has none")
     return store
 
 

@@ -52,7 +52,6 @@ def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "obstore",
         "qdrant_client",
         "tree_sitter_language_pack",
-        "usearch",
         "uvicorn",
     }
     assert not extras & {path.name for path in folder.iterdir()}

@@ -20,7 +20,6 @@ from carrel.extensions.stores.qdrant_install import Download
 from carrel.frontends.cli.terminal import output
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
-pytest.importorskip("usearch", reason="the extra usearch isn't installed")
 
 
 def of(run: Run, *arguments: str) -> Any:
@@ -29,10 +28,10 @@ def of(run: Run, *arguments: str) -> Any:
 
 
 def test_between_all_stores(run: Run, project: Path) -> None:
-    stores = [["usearch"], ["lancedb"]]
+    stores = [["lancedb"]]
     if os.environ.get("CARREL_QDRANT_BINARY") or os.environ.get("CARREL_QDRANT_URL"):
         url = qdrant_server.server_url()
-        stores.insert(1, ["qdrant", "--url", url, "--collection", f"carrel-cli-{os.getpid()}"])
+        stores.append(["qdrant", "--url", url, "--collection", f"carrel-cli-{os.getpid()}"])
     _, out, _ = run("search", "who may come in", "--json")
     expected = [hit["path"] for hit in json.loads(out)["hits"]]
     assert of(run, "status")[1]["kind"] == "segments"
@@ -54,7 +53,7 @@ def test_between_all_stores(run: Run, project: Path) -> None:
 def test_vectors_are_counted_in_chunks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
     run("index")
-    _, _, told = run("store", "migrate", "usearch")
+    _, _, told = run("store", "migrate", "lancedb")
     counted = [line for line in told.splitlines() if line.startswith("Publishing vectors to ")]
     assert counted
     assert all(line.endswith(" chunks") for line in counted)
@@ -97,7 +96,7 @@ def test_an_unusable_store_is_told_with_its_remedy(run: Run) -> None:
     code, _, said = run("store", "migrate", "qdrant", "--url", "https://vectors.example.com:6333")
     assert code == 1
     assert "carrel confirm qdrant vectors.example.com:6333" in said
-    code, _, said = run("store", "migrate", "usearch", "--url", "https://vectors.example.com")
+    code, _, said = run("store", "migrate", "segments", "--url", "https://vectors.example.com")
     assert code == 2
     code, _, said = run("store", "verify")
     assert code == 2

@@ -50,7 +50,7 @@ class ModelInfo(Wire, kw_only=True, frozen=True):
 class VectorsInfo(Wire, kw_only=True, frozen=True):
     """The copy of an index's vectors in the store that is set."""
 
-    kind: Annotated[str, Meta(description="`usearch`, `lancedb` or `qdrant`.")]
+    kind: Annotated[str, Meta(description="`lancedb` or `qdrant`.")]
     place: str
     state: Annotated[
         Literal["waiting", "opening", "filling", "ready", "unreachable"],

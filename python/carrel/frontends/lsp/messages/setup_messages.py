@@ -229,7 +229,7 @@ class ProviderModel(Wire, kw_only=True, frozen=True):
 class ProviderStore(Wire, kw_only=True, frozen=True):
     """The store of vectors that is set."""
 
-    kind: Annotated[str, Meta(description="`segments`, `usearch`, `lancedb` or `qdrant`.")]
+    kind: Annotated[str, Meta(description="`segments`, `lancedb` or `qdrant`.")]
     place: Annotated[str, Meta(description="A folder, a URL, or the managed server; empty for the index itself.")]
     destinations: Annotated[tuple[ProviderDestination, ...], Meta(description="None for a store inside the server.")]
     has_key: bool
