@@ -16,7 +16,7 @@ from carrel.system.file_lock import locked
 
 ROUNDS = 40
 CHANGES = """
-import sys
+import sys, time
 from pathlib import Path
 from carrel.model.catalogue_tool import CatalogueTool, KeptTools
 from carrel.extensions.tools.tool_store import ToolStore
@@ -31,6 +31,7 @@ for number in range(int(sys.argv[3])):
     store.approve([tool], lambda held: {**held, tool.qualified: "basis"})
     if number % 2:
         store.remove(name)
+    time.sleep(0.001)  # who waits looks at the lock every 10 ms, and would starve beside one that never pauses
 """
 
 
