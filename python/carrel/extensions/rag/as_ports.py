@@ -50,12 +50,12 @@ class EmbedderPort:
 
     async def embed(self, texts: Sequence[str], kind: Literal["query", "document"]) -> Vectors:  # noqa: ARG002 - it knows no kinds
         """Return a row a text; a blank text, which many models refuse, has a zero row. Raises `ProviderError`."""
-        asked = [place for place, text in enumerate(texts) if text.strip()]
+        places = [place for place, text in enumerate(texts) if text.strip()]
         rows = [[0.0] * self.spec.dim] * len(texts)
-        if asked:
-            sent = [whole_characters(texts[place]) for place in asked]
+        if places:
+            sent = [whole_characters(texts[place]) for place in places]
             answer = await self._caller.call(ProviderError, "embedder", self._embedder.embed, sent, normalize_embeddings=True)
-            for place, row in zip(asked, vectors(answer, len(sent)), strict=True):
+            for place, row in zip(places, vectors(answer, len(sent)), strict=True):
                 rows[place] = row
         try:
             return Vectors.unit(rows, self.spec.dim)
@@ -96,12 +96,12 @@ class ChatModelPort:
             async for piece in _async_pieces(answer):
                 yield Delta(piece)
         else:
-            given = pieces(answer)
+            iterator = pieces(answer)
             try:
-                while (piece := await self._caller.call(ProviderError, "model", next, given, None)) is not None:
+                while (piece := await self._caller.call(ProviderError, "model", next, iterator, None)) is not None:
                     yield Delta(piece)
             finally:
-                close = getattr(given, "close", None)
+                close = getattr(iterator, "close", None)
                 if close is not None:
                     self._caller.later(close)
         yield Delta(finish="stop")
@@ -147,11 +147,11 @@ class SourcePort:
 
     async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
         """Return the documents as the store gives them now."""
-        known = {ref: self._offered.get(ref.id) for ref in refs if ref.source == self.name}
-        searches = {id(search): search for search in known.values() if search is not None}
-        found = {chunk.id: chunk for search in searches.values() for chunk, _ in await self._find(search)}
+        search_of = {ref: self._offered.get(ref.id) for ref in refs if ref.source == self.name}
+        searches = {id(search): search for search in search_of.values() if search is not None}
+        chunks = {chunk.id: chunk for search in searches.values() for chunk, _ in await self._find(search)}
         return [
-            found[ref.id] if known.get(ref) and ref.id in found else Unavailable(ref, "isn't found in the store any more")
+            chunks[ref.id] if search_of.get(ref) and ref.id in chunks else Unavailable(ref, "isn't found in the store any more")
             for ref in refs
         ]
 
@@ -162,17 +162,17 @@ class SourcePort:
         if self._embedder is None:
             answer = await self._caller.call(StoreError, "store", store.text_search, query=text, **rest)
         else:
-            given = await self._caller.call(
+            rows = await self._caller.call(
                 ProviderError, "embedder", self._embedder.embed, [whole_characters(text)], normalize_embeddings=True
             )
-            [vector] = vectors(given, 1)
+            [vector] = vectors(rows, 1)
             answer = await self._caller.call(StoreError, "store", store.similarity_search, query_embedding=vector, **rest)
         documents = [document for document in read_documents(answer, search.k) if document.text.strip()]
         chunks = {chunk.id: (chunk, document) for document in documents for chunk in [_chunk(document)]}
         scores = [document.distance for _, document in chunks.values()]
-        known = [score for score in scores if score is not None and 0 <= score <= 1]
-        falling = len(known) == len(scores) and known == sorted(known, reverse=True)
-        places = known if falling else [1 - place / len(scores) for place in range(len(scores))]
+        relevances = [score for score in scores if score is not None and 0 <= score <= 1]
+        falling = len(relevances) == len(scores) and relevances == sorted(relevances, reverse=True)
+        places = relevances if falling else [1 - place / len(scores) for place in range(len(scores))]
         return [(chunk, relevance) for (chunk, _), relevance in zip(chunks.values(), places, strict=True)]
 
 
@@ -199,14 +199,14 @@ class _Caller:
         self._pool: ThreadPoolExecutor | None = None
 
     async def call(
-        self, error_kind: type[ProviderError | StoreError], what: str, function: Callable[..., Any], *given: Any, **named: Any
+        self, error_kind: type[ProviderError | StoreError], what: str, function: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Any:
         """Return what it gives. Raises only errors of the tree."""
         try:
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-                answer = function(*given, **named)
+                answer = function(*args, **kwargs)
             else:
-                answer = await asyncio.get_running_loop().run_in_executor(self._thread(), lambda: function(*given, **named))
+                answer = await asyncio.get_running_loop().run_in_executor(self._thread(), lambda: function(*args, **kwargs))
             return await answer if inspect.isawaitable(answer) else answer
         except CarrelError:
             raise
@@ -250,9 +250,9 @@ def _line(value: object, otherwise: int) -> int:
 
 def _allows(filters: Filters, chunk: Chunk, relevance: float) -> bool:
     """Tell whether a document may answer; a filter that a plain store knows nothing of lets nothing pass."""
-    known = replace(filters, path_globs=(), exclude=(), sources=(), min_score=None, metadata={})
+    rest = replace(filters, path_globs=(), exclude=(), sources=(), min_score=None, metadata={})
     return (
-        known == Filters()
+        rest == Filters()
         and (not filters.sources or "docs" in filters.sources)
         and (filters.min_score is None or relevance >= filters.min_score)
         and (not filters.path_globs or any(fnmatchcase(chunk.path, glob) for glob in filters.path_globs))

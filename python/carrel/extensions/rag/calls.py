@@ -125,8 +125,8 @@ def pieces(answer: Any) -> Iterator[str]:
     raise ProviderError(f"The model gave {described(answer)}", "Return a text from `ask`, or an iterator of texts.")
 
 
-def _checked(given: Iterable[Any]) -> Iterator[str]:
-    iterator = iter(given)
+def _checked(answer: Iterable[Any]) -> Iterator[str]:
+    iterator = iter(answer)
     try:
         while True:
             piece = _called("The model", lambda: next(iterator, _END))

@@ -160,11 +160,11 @@ def history_pairs(history: ChatHistory | None) -> tuple[tuple[str, str], ...]:
         return ()
     if isinstance(history, Mapping):
         raise InvalidInput("chat_history", "is one message", "Give a list of messages.")
-    given = [history] if isinstance(history, str) else list(history)
+    messages = [history] if isinstance(history, str) else list(history)
     pairs = []
-    for place, message in enumerate(given):
+    for place, message in enumerate(messages):
         if isinstance(message, str):
-            pairs.append(("assistant" if (len(given) - place) % 2 else "user", message))
+            pairs.append(("assistant" if (len(messages) - place) % 2 else "user", message))
             continue
         role = message.get("role") if isinstance(message, Mapping) else None
         content = message.get("content") if isinstance(message, Mapping) else None

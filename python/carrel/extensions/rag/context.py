@@ -176,15 +176,15 @@ def source_name(raw: object, make_source: MakeSource) -> str:
     return one_line(_text_of("make_source", make_source, raw))
 
 
-def _text_of(name: str, function: Callable[[Any], str], given: object) -> str:
+def _text_of(name: str, function: Callable[[Any], str], value: object) -> str:
     """Return the text that a caller's function makes of documents. Raises `InvalidInput` where it fails."""
     try:
-        text = function(given)
+        text = function(value)
     except CarrelError:
         raise
     except Exception as error:
         raise InvalidInput(
-            name, f"failed for {'documents' if isinstance(given, list) else 'a document'}: {type(error).__name__}: {error}"
+            name, f"failed for {'documents' if isinstance(value, list) else 'a document'}: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(text, str):
         raise InvalidInput(name, f"gave {described(text)}", "Return a text.")

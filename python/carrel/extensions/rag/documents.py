@@ -42,7 +42,7 @@ def read_documents(answer: object, most: int) -> list[FoundDocument]:
 
 def read_document(raw: object) -> FoundDocument:
     """Read one document. Raises `StoreError` where it isn't one."""
-    text = next((found for name in TEXT_FIELDS if isinstance(found := _get(raw, name), str)), None)
+    text = next((value for name in TEXT_FIELDS if isinstance(value := _get(raw, name), str)), None)
     if text is None:
         raise StoreError(
             f"The store gave {described(raw)}, which is not a document",

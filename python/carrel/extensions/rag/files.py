@@ -35,12 +35,12 @@ def pick_files(
     if not query.strip() or not most:
         return []
     if embedder is None:
-        found = text_search(store, query, most, None, None)
+        documents = text_search(store, query, most, None, None)
     else:
         [vector] = embed(embedder, [query], normalize=True)
-        found = similarity_search(store, vector, most, None, None)
-    named = [(name, document.distance) for document in found if (name := _file_of(document, file_key))]
-    if found and not named:
+        documents = similarity_search(store, vector, most, None, None)
+    named = [(name, document.distance) for document in documents if (name := _file_of(document, file_key))]
+    if documents and not named:
         raise InvalidInput("file_key", f"no document that was found has {file_key!r}", "Name a key of their metadata.")
     scored = [(name, score) for name, score in named if score is not None]
     if len(scored) < len(named):

@@ -92,11 +92,11 @@ class Pipeline:
         first = results[0]
         query = first.user_query if user_query is None else user_query
         question = Question(query, first.base_system_prompt, first.base_user_prompt, first.chat_history)
-        found: dict[tuple[str, str], FoundDocument] = {}
+        documents: dict[tuple[str, str], FoundDocument] = {}
         for document in chain.from_iterable(zip_longest(*map(_documents, results))):
             if document is not None:
-                found.setdefault((document.text, source_name(document.raw, self.make_source)), document)
-        return self._result(question, question.prompt(), list(found.values()), None)
+                documents.setdefault((document.text, source_name(document.raw, self.make_source)), document)
+        return self._result(question, question.prompt(), list(documents.values()), None)
 
     def request(self, result: RetrieveResult, cap: int | None) -> dict[str, Any]:
         """Return what to ask the model. Counts again: somebody may have changed the result, or made it for another model."""
@@ -123,22 +123,22 @@ class Pipeline:
         [vector] = calls.embed(self.embedder, [query], normalize=self.config.normalize_embeddings)
         return calls.similarity_search(self.store, vector, top_k, metadata_filter, threshold)
 
-    def _result(self, question: Question, prompt: Prompt, found: Sequence[FoundDocument], cap: int | None) -> RetrieveResult:
-        own = self.build_context
-        context = built(found, own) if own else build(found, self.config, self.make_source)
+    def _result(self, question: Question, prompt: Prompt, documents: Sequence[FoundDocument], cap: int | None) -> RetrieveResult:
+        builder = self.build_context
+        context = built(documents, builder) if builder else build(documents, self.config, self.make_source)
         share = self._divide(prompt, context, cap)
         self.log.info(
             "Found %d documents; of %d tokens the prompts take %d and the context %d, the answer may take %d",
-            len(found),
+            len(documents),
             share.token_budget,
             share.base_tokens,
             share.context_tokens_used,
             share.max_new_tokens,
         )
-        if found and not share.context:
+        if documents and not share.context:
             self.log.warning(
                 "None of the %d documents is shown: they are blank, or prompts and answer leave the context %d tokens",
-                len(found),
+                len(documents),
                 share.meta["available_for_context"],
             )
         return RetrieveResult(
@@ -150,8 +150,8 @@ class Pipeline:
             context_tokens_used=share.context_tokens_used,
             token_budget=share.token_budget,
             generation_budget=share.generation_budget,
-            docs=[document.raw for document in found],
-            distances=[document.distance for document in found],
+            docs=[document.raw for document in documents],
+            distances=[document.distance for document in documents],
             meta=share.meta,
             user_query=prompt.query,
             chat_history=() if question.chat_history is None else question.chat_history,

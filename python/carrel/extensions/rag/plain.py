@@ -36,10 +36,10 @@ class PlainEmbedder:
 
     def embed(self, texts: Sequence[str], normalize_embeddings: bool = True) -> list[list[float]]:  # noqa: ARG002 - they are
         """Return the vector of each text, as a question's. Raises `ProviderError`."""
-        asked = list(dict.fromkeys(texts))
-        found = run_with(self._embedder, embed_queries(self._embedder, asked))
+        queries = list(dict.fromkeys(texts))
+        rows = run_with(self._embedder, embed_queries(self._embedder, queries))
         dim = self._embedder.spec.dim
-        return [list(Vectors(found[text], dim).floats(0)) for text in texts]
+        return [list(Vectors(rows[text], dim).floats(0)) for text in texts]
 
 
 class PlainChatModel:
@@ -106,10 +106,10 @@ class PlainVectorStore:
         """Return the documents with the nearest vectors. Raises `InvalidInput` for a vector of another dimension."""
         where = Where({key: _values(key, value) for key, value in metadata_filter.items()}) if metadata_filter else None
         vector = _packed(query_embedding, self._store.dim)
-        found = run_blocking(_search(self._store, vector, top_k, where, similarity_threshold))
-        if missing := [chunk_id for chunk_id, _ in found if chunk_id not in self._documents]:
-            log.warning("%d of %d vectors that were found have no document", len(missing), len(found))
-        return [(self._documents[chunk_id], score) for chunk_id, score in found if chunk_id in self._documents]
+        hits = run_blocking(_search(self._store, vector, top_k, where, similarity_threshold))
+        if missing := [chunk_id for chunk_id, _ in hits if chunk_id not in self._documents]:
+            log.warning("%d of %d vectors that were found have no document", len(missing), len(hits))
+        return [(self._documents[chunk_id], score) for chunk_id, score in hits if chunk_id in self._documents]
 
 
 class PlainSource:
@@ -164,18 +164,18 @@ class PlainLocalIndex(PlainSource):
         floor = self._spec.floor if similarity_threshold is None else similarity_threshold
         pool = max(CANDIDATES_A_HIT * top_k, MINIMUM_POOL)
         wanted = native_filter(filters_of(metadata_filter))
-        found = view.dense(_packed(query_embedding, self._spec.dim), pool, floor, wanted, cancel)
-        read = view.read_best([scored.doc for scored in found], top_k, [], cancel)
+        hits = view.dense(_packed(query_embedding, self._spec.dim), pool, floor, wanted, cancel)
+        read = view.read_best([scored.doc for scored in hits], top_k, [], cancel)
         return [
             (document_of(to_chunk(current)), scored.score)
-            for scored, current in zip(found, read, strict=False)  # as far as was read
+            for scored, current in zip(hits, read, strict=False)  # as far as was read
             if not isinstance(current, str)
         ]
 
 
 def document_of(chunk: Chunk) -> Document:
-    """Return a chunk as a document. Its metadata are what is known of it; `source` is what a model cites."""
-    known = {
+    """Return a chunk as a document. Its metadata hold no empty values; `source` is the name that a model cites."""
+    metadata = {
         "source": source_of(chunk),
         "path": chunk.path,
         "start_line": chunk.span.start_line,
@@ -185,7 +185,7 @@ def document_of(chunk: Chunk) -> Document:
         "symbol": chunk.symbol,
         "container": chunk.container,
     }
-    return Document(chunk.text, {name: value for name, value in known.items() if value != ""})
+    return Document(chunk.text, {name: value for name, value in metadata.items() if value != ""})
 
 
 def filters_of(metadata_filter: object) -> Filters:

@@ -35,8 +35,8 @@ class TokenizerPort:
             raise InvalidInput(
                 "tokenizer", f"{type(tokenizer).__name__} has no `encode` for texts", "Give an object with `encode(text)`."
             )
-        own_names = (getattr(tokenizer, key, None) for key in ("name", "name_or_path"))
-        self.name = name or next((own for own in own_names if own and isinstance(own, str)), type(tokenizer).__name__)
+        names = (getattr(tokenizer, key, None) for key in ("name", "name_or_path"))
+        self.name = name or next((text for text in names if text and isinstance(text, str)), type(tokenizer).__name__)
         self._encode = tokenizer.encode
         self._decode = getattr(tokenizer, "decode", None)
         # What they would add to a text or refuse in it: the count is of the text alone.
@@ -102,30 +102,30 @@ class PromptCounter:
 
 def counter_of(model: object, otherwise: Tokenizer, prompt: Prompt) -> PromptCounter:
     """Return what counts this prompt for a model, `otherwise` where it has no tokenizer of its own."""
-    own = getattr(model, "tokenizer", None)
-    if own is None:
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None:
         return PromptCounter(otherwise)
-    if callable(getattr(own, "count", None)) and callable(getattr(own, "trim", None)):
-        return PromptCounter(own)
+    if callable(getattr(tokenizer, "count", None)) and callable(getattr(tokenizer, "trim", None)):
+        return PromptCounter(tokenizer)
     try:
-        tokenizer = TokenizerPort(own)
+        port = TokenizerPort(tokenizer)
     except InvalidInput as error:
         raise error.renamed("llm.tokenizer", "Give it `encode(text)`, or set it to None.") from None
-    apply = getattr(own, "apply_chat_template", None)
+    apply = getattr(tokenizer, "apply_chat_template", None)
     if not callable(apply):
-        return PromptCounter(tokenizer)
+        return PromptCounter(port)
     options = named_options(apply, tokenize=True, add_generation_prompt=True)
 
     def template(messages: list[dict[str, str]]) -> int:
         encoded = apply([{**message, "content": whole_characters(message["content"])} for message in messages], **options)
-        return tokenizer.count(encoded) if isinstance(encoded, str) else tokens_in(encoded)
+        return port.count(encoded) if isinstance(encoded, str) else tokens_in(encoded)
 
     try:
         template(prompt.messages(""))
     except Exception as error:  # it has no template, or one that knows no system prompt, or no such order of roles
         log.info("The chat template can't be used, texts are counted without it: %s: %s", type(error).__name__, error)
-        return PromptCounter(tokenizer)
-    return PromptCounter(tokenizer, template)
+        return PromptCounter(port)
+    return PromptCounter(port, template)
 
 
 def tokens_in(encoded: Any) -> int:
@@ -148,7 +148,7 @@ def _ids(encoded: Any) -> Any:
 def named_options(function: Callable[..., Any], **options: Any) -> dict[str, Any]:
     """Return those options that a function names as parameters."""
     try:
-        known = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # compiled functions may not tell
         return {}
-    return {name: value for name, value in options.items() if name in known}
+    return {name: value for name, value in options.items() if name in parameters}

@@ -160,12 +160,12 @@ class LanceStore:
     async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """Return the vectors of those ids that are kept."""
         await self.open()
-        found: dict[ChunkId, bytes] = {}
+        vectors: dict[ChunkId, bytes] = {}
         for at in range(0, len(ids), PAGE):
             query = self._table.query().where(_among(ids[at : at + PAGE])).select(["id", "vector"])
             for row in (await self._done(query.to_arrow())).to_pylist():
-                found[ChunkId(row["id"])] = struct.pack(f"<{self.dim}f", *row["vector"])
-        return found
+                vectors[ChunkId(row["id"])] = struct.pack(f"<{self.dim}f", *row["vector"])
+        return vectors
 
     async def ids(self) -> AsyncIterator[Sequence[ChunkId]]:
         """Give the ids of all rows, in pages."""
@@ -231,8 +231,8 @@ class LanceStore:
             return await work
         except Exception as error:
             text = str(error)
-            told = next((told for marks, *told in _CAUSES if any(mark in text for mark in marks)), None)
-            reason, remedy = told or (f"failed ({type(error).__name__})", "Look at the disk or the object store, or delete it.")
+            cause = next((cause for marks, *cause in _CAUSES if any(mark in text for mark in marks)), None)
+            reason, remedy = cause or (f"failed ({type(error).__name__})", "Look at the disk or the object store, or delete it.")
             raise StoreError(f"LanceDB at {self._place} {reason}", remedy) from error
 
 

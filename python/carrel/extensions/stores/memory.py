@@ -56,6 +56,6 @@ class MemoryStore:
         return struct.unpack(f"<{self.dim}f", vector)
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    lengths = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
+def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    lengths = math.hypot(*left) * math.hypot(*right)
+    return sum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0

@@ -60,9 +60,9 @@ class PluginStore:
         self, vector: bytes, k: int, where: Where | None = None, floor: float | None = None
     ) -> Sequence[tuple[ChunkId, float]]:
         """Return the ids that it finds, with cosines."""
-        found = await self._ask(lambda: self._store.search(vector, k, where, floor))
+        answer = await self._ask(lambda: self._store.search(vector, k, where, floor))
         try:
-            pairs = [(chunk_id, float(score)) for chunk_id, score in found]
+            pairs = [(chunk_id, float(score)) for chunk_id, score in answer]
         except (TypeError, ValueError):
             pairs = [(None, math.nan)]
         if not all(isinstance(chunk_id, str) and math.isfinite(score) for chunk_id, score in pairs):

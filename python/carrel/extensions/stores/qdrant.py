@@ -97,7 +97,7 @@ class QdrantStore:
         await self.open()
 
         async def ask() -> list[tuple[ChunkId, float]]:
-            found = await self._client.query_points(
+            answer = await self._client.query_points(
                 self.collection,
                 query=_floats(vector),
                 query_filter=_filter(where),
@@ -105,23 +105,23 @@ class QdrantStore:
                 score_threshold=floor,
                 with_payload=False,
             )
-            return [(_chunk_id(point.id), _cosine(point.score)) for point in found.points[:k]]
+            return [(_chunk_id(point.id), _cosine(point.score)) for point in answer.points[:k]]
 
         return await self._ask(ask)
 
     async def vectors(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, bytes]:
         """Return the vectors of those points that are there."""
         await self.open()
-        found: dict[ChunkId, bytes] = {}
+        vectors: dict[ChunkId, bytes] = {}
         for at in range(0, len(ids), PAGE):
-            found |= await self._ask(functools.partial(self._rows, ids[at : at + PAGE]))
-        return found
+            vectors |= await self._ask(functools.partial(self._rows, ids[at : at + PAGE]))
+        return vectors
 
     async def _rows(self, ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
-        asked = [_uuid(chunk) for chunk in ids]
-        points = await self._client.retrieve(self.collection, asked, with_vectors=True, with_payload=False)
-        found = {_chunk_id(point.id): struct.pack(f"<{self.dim}f", *_row(point)) for point in points}
-        return {chunk: found[chunk] for chunk in ids if chunk in found}
+        uuids = [_uuid(chunk) for chunk in ids]
+        points = await self._client.retrieve(self.collection, uuids, with_vectors=True, with_payload=False)
+        rows = {_chunk_id(point.id): struct.pack(f"<{self.dim}f", *_row(point)) for point in points}
+        return {chunk: rows[chunk] for chunk in ids if chunk in rows}
 
     async def ids(self) -> AsyncIterator[Sequence[ChunkId]]:
         """Give the ids of all points, page by page."""

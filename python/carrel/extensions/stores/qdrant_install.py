@@ -81,11 +81,11 @@ async def find(
             published = str(asset.get("digest") or "")
         except (ValueError, KeyError, TypeError, StopIteration):
             raise ProviderError(f"The release {VERSION} of Qdrant has no archive {name}", "Install Qdrant yourself.") from None
-    known = digest or (published.removeprefix("sha256:") if published.startswith("sha256:") else "")
-    if len(known) != 64:
+    checksum = digest or (published.removeprefix("sha256:") if published.startswith("sha256:") else "")
+    if len(checksum) != 64:
         raise ProviderError(f"No digest is published for {name}", "Give its SHA-256 yourself, or install Qdrant yourself.")
     _check_origin(url, _origin(releases))
-    return Download(url, known.lower(), size)
+    return Download(url, checksum.lower(), size)
 
 
 async def install(

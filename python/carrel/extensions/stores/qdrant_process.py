@@ -88,14 +88,14 @@ def check_version(program: Path) -> str:
         raise ProviderError(
             f"{program} can't be started ({reason})", "Check that it is Qdrant's program for this system."
         ) from None
-    found = _VERSION.search(done.stdout + done.stderr)
-    if found is None or done.returncode:
+    match = _VERSION.search(done.stdout + done.stderr)
+    if match is None or done.returncode:
         raise ProviderError(f"{program} doesn't say which version of Qdrant it is", "Check that it is Qdrant's program.")
-    if tuple(map(int, found.groups())) < OLDEST:
+    if tuple(map(int, match.groups())) < OLDEST:
         raise ProviderError(
-            f"{program} is Qdrant {found[0]}, which is too old", f"Install {'.'.join(map(str, OLDEST))} or newer."
+            f"{program} is Qdrant {match[0]}, which is too old", f"Install {'.'.join(map(str, OLDEST))} or newer."
         )
-    return found[0]
+    return match[0]
 
 
 async def start(folder: Path, program: Path, *, grace: float = GRACE_SECONDS, tries: int = HEALTH_TRIES) -> RunningQdrant:
@@ -131,10 +131,10 @@ def _start(folder: Path, program: Path, grace: float, tries: int) -> RunningQdra
 
 def _state(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / STATE_FILE).read_text("utf-8"))
+        state = json.loads((folder / STATE_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return state if isinstance(state, dict) else {}
 
 
 def _held(state: dict[str, Any]) -> socket.socket | None:

@@ -105,15 +105,15 @@ def _answers_anybody(url: str) -> bool:
 
 def _ports() -> tuple[int, int]:
     """Return a port for HTTP, the usual one unless it is taken, and one for gRPC."""
-    found = []
+    ports = []
     for wanted in (USUAL_PORT, USUAL_PORT + 1):
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", wanted))
             except OSError:
                 probe.bind(("127.0.0.1", 0))
-            found.append(int(probe.getsockname()[1]))
-    return found[0], found[1]
+            ports.append(int(probe.getsockname()[1]))
+    return ports[0], ports[1]
 
 
 def _start(folder: Path, program: str, port: int, grpc_port: int, key: str) -> tuple[subprocess.Popen[bytes], Path]:

@@ -56,19 +56,19 @@ class EmbeddingCache:
         self._most_bytes = most_bytes
         self._clock = clock
         self._lock = threading.Lock()
-        self._told = False
+        self._has_warned = False
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the vectors that are kept, by key."""
         if not self._path.exists():
             return {}
-        found: dict[bytes, bytes] = {}
+        vectors: dict[bytes, bytes] = {}
         stale: list[bytes] = []
         limit = self._clock() - _USE_SECONDS
 
         def work(database: sqlite3.Connection) -> None:
             for key, vector, used in _rows(database, "SELECT key, vector, used FROM vectors", keys):
-                found[key] = vector
+                vectors[key] = vector
                 if used < limit:
                     stale.append(key)
 
@@ -76,7 +76,7 @@ class EmbeddingCache:
         if stale:
             now = int(self._clock())
             self._run(lambda database: _note_use(database, now, stale))
-        return found
+        return vectors
 
     def write(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors; make room where there are too many."""
@@ -91,10 +91,10 @@ class EmbeddingCache:
 
     def read_refused(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the reasons of the texts that were refused, by key."""
-        found: dict[bytes, str] = {}
+        reasons: dict[bytes, str] = {}
         if self._path.exists():
-            self._run(lambda database: found.update(_rows(database, "SELECT key, reason FROM refused", keys)))
-        return found
+            self._run(lambda database: reasons.update(_rows(database, "SELECT key, reason FROM refused", keys)))
+        return reasons
 
     def refuse(self, key: bytes, reason: str) -> None:
         """Keep that a text was refused, and why; the oldest of too many go."""
@@ -126,21 +126,21 @@ class EmbeddingCache:
             self._path.with_name(self._path.name + "-journal").unlink(missing_ok=True)
 
     def _fail(self, error: Exception) -> None:
-        if not self._told:
-            self._told = True
+        if not self._has_warned:
+            self._has_warned = True
             log.warning("%s can't be used, so vectors are asked for again: %s", self._path, error)
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:
     """Make the tables of an empty file; tell whether it is of this version."""
-    found: int = database.execute("PRAGMA user_version").fetchone()[0]
-    if found == 0:
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
         database.executescript(f"{_SCHEMA} PRAGMA user_version = {_VERSION};")
-        found = _VERSION
-    if found == _VERSION:
+        version = _VERSION
+    if version == _VERSION:
         database.execute(_REFUSED)
     database.execute("PRAGMA synchronous = OFF")  # what a power cut damages is only a cache
-    return found == _VERSION
+    return version == _VERSION
 
 
 def _rows(database: sqlite3.Connection, select: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
@@ -239,10 +239,10 @@ class CachedEmbedder:
             rows |= await self._of_team([key for key in keys if key not in rows])
         missing = [number for number, key in enumerate(keys) if key not in rows]
         if missing:
-            given = await self._inner.embed([texts[number] for number in missing], kind)
-            if given.fault(self.spec.dim, len(missing)):
-                return given  # whoever asked says what is wrong with it
-            halves = await asyncio.to_thread(self._halves, [keys[number] for number in missing], given)
+            vectors = await self._inner.embed([texts[number] for number in missing], kind)
+            if vectors.fault(self.spec.dim, len(missing)):
+                return vectors  # whoever asked says what is wrong with it
+            halves = await asyncio.to_thread(self._halves, [keys[number] for number in missing], vectors)
             rows |= await asyncio.to_thread(self._keep, halves)
             if self._team and kind == "document":
                 await self._team.share({key: half for key, half in halves.items() if any(half)})
@@ -262,10 +262,10 @@ class CachedEmbedder:
         """Return which documents the model refused, and why, unless their vectors are kept. Runs on a thread."""
         keys = self.keys(texts, "document", self._settings)
         reasons = self._cache.read_refused(keys)
-        found = {text: reasons[key] for text, key in zip(texts, keys, strict=True) if key in reasons}
-        of_vectors = dict(zip(found, self.keys(list(found), "document"), strict=True))
+        refusals = {text: reasons[key] for text, key in zip(texts, keys, strict=True) if key in reasons}
+        of_vectors = dict(zip(refusals, self.keys(list(refusals), "document"), strict=True))
         kept = self._kept(list(of_vectors.values()))
-        return {text: reason for text, reason in found.items() if of_vectors[text] not in kept}
+        return {text: reason for text, reason in refusals.items() if of_vectors[text] not in kept}
 
     def note_refused(self, text: str, reason: str) -> None:
         """Keep that the model refused this document. Runs on a thread."""

@@ -36,16 +36,16 @@ class FolderValues:
         """Have nothing to close."""
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found = {}
+        values = {}
         try:
             if not self._folder.is_dir() and not self._folder.parent.is_dir():
                 raise FileNotFoundError(2, "No such folder")
             for key in keys:
                 with contextlib.suppress(FileNotFoundError), self._path(key).open("rb") as file:
-                    found[key] = file.read(MOST_BYTES)
+                    values[key] = file.read(MOST_BYTES)
         except OSError as error:
             raise self._fault(error, "read") from None
-        return found
+        return values
 
     def _write(self, values: Mapping[bytes, bytes]) -> None:
         try:

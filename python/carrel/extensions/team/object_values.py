@@ -62,7 +62,7 @@ class ObjectValues:
 
     async def read(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
         """Return the values that are there. Raises `ProviderError`."""
-        found: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
 
         async def get(store: S3Store, key: bytes) -> None:
             import obstore
@@ -70,12 +70,12 @@ class ObjectValues:
             try:
                 answer = await obstore.get_async(store, _name(key))
                 # One that is too long is there, and nobody of the team made it.
-                found[key] = bytes(await answer.bytes_async()) if answer.meta["size"] <= MOST_BYTES else b""
+                values[key] = bytes(await answer.bytes_async()) if answer.meta["size"] <= MOST_BYTES else b""
             except FileNotFoundError:
                 return
 
         await self._each(len(keys), 0, lambda store: [get(store, key) for key in keys])
-        return found
+        return values
 
     async def write(self, values: Mapping[bytes, bytes]) -> None:
         """Keep values. Raises `ProviderError`."""
@@ -129,7 +129,7 @@ class ObjectValues:
     def _client(self, kind: type[S3Store], credentials: Credentials) -> S3Store:
         access, secret, token = credentials
 
-        def given() -> S3Credential:
+        def credential() -> S3Credential:
             return {"access_key_id": access, "secret_access_key": secret, "token": token, "expires_at": None}
 
         options: ClientConfig = {
@@ -155,7 +155,7 @@ class ObjectValues:
             virtual_hosted_style_request=False,  # one host for all buckets is what a person allowed
             skip_signature=False,
             s3_express=False,
-            credential_provider=given,
+            credential_provider=credential,
             client_options=options,
             retry_config={"max_retries": 2, "retry_timeout": _RETRIES},
         )
@@ -167,8 +167,8 @@ class ObjectValues:
                 f"The key for {self._service.title} was not sent: {self._service.destination.host} is asked without encryption",
                 "Set `endpoint` of `team` to an address with https://.",
             )
-        found = [None if self._key else self._outbound.keys.find(KEYS, f"env:{name}") for name in _VARIABLES]
-        access, secret, token = (one.reveal() if one else None for one in found)
+        keys = [None if self._key else self._outbound.keys.find(KEYS, f"env:{name}") for name in _VARIABLES]
+        access, secret, token = (key.reveal() if key else None for key in keys)
         if access and secret:
             if token and not self._service.destination.host.endswith(_AMAZON):
                 raise ProviderError(

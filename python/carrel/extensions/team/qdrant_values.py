@@ -57,15 +57,15 @@ class QdrantValues:
 
     async def read(self, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
         """Return the values that are there. Raises `ProviderError`."""
-        asked = {str(uuid.UUID(bytes=key)): key for key in keys}
-        body = {"ids": list(asked), "with_payload": ["value"], "with_vector": False}
+        key_of = {str(uuid.UUID(bytes=key)): key for key in keys}
+        body = {"ids": list(key_of), "with_payload": ["value"], "with_vector": False}
         try:
             answer = await self._client.post(f"{self._path}/points", body, Load())
         except ProviderError as error:
             if error.status == 404:  # nobody has written yet
                 return {}
             raise
-        return self._values(answer, asked)
+        return self._values(answer, key_of)
 
     async def write(self, values: Mapping[bytes, bytes]) -> None:
         """Keep values. Raises `ProviderError`."""
@@ -100,18 +100,18 @@ class QdrantValues:
             if error.status != 409:  # somebody else made it at the same moment
                 raise
 
-    def _values(self, answer: Any, asked: Mapping[str, bytes]) -> dict[bytes, bytes]:
+    def _values(self, answer: Any, key_of: Mapping[str, bytes]) -> dict[bytes, bytes]:
         points = answer.get("result") if isinstance(answer, dict) else None
         if not isinstance(points, list):
             raise ProviderError(f"{self._service.title} gave an answer of another form", "Check `url` of `team`.")
-        found = {}
+        values = {}
         for point in points:
-            key = asked.get(str(point.get("id"))) if isinstance(point, dict) else None
+            key = key_of.get(str(point.get("id"))) if isinstance(point, dict) else None
             payload = point.get("payload") if key is not None else None
             value = payload.get("value") if isinstance(payload, dict) else None
             if key is not None and isinstance(value, str):
                 try:
-                    found[key] = base64.b64decode(value, validate=True)
+                    values[key] = base64.b64decode(value, validate=True)
                 except (binascii.Error, ValueError):
-                    found[key] = b""  # it is there, and nobody of the team made it
-        return found
+                    values[key] = b""  # it is there, and nobody of the team made it
+        return values

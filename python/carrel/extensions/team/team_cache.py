@@ -113,16 +113,16 @@ class TeamCache:
         if seal is None:
             return {}
         names = {seal.key(key): key for key in keys}
-        asked, sealed = await self._read(list(names))
-        found = await asyncio.to_thread(_unsealed, seal, {name: sealed[name] for name in asked if name in sealed}, dim)
-        refused = sum(name in sealed for name in asked) - len(found)
+        names_read, sealed = await self._read(list(names))
+        vectors = await asyncio.to_thread(_unsealed, seal, {name: sealed[name] for name in names_read if name in sealed}, dim)
+        refused = sum(name in sealed for name in names_read) - len(vectors)
         if refused:
             log.warning("%s gave %d vectors that the team didn't make; they are not used", self.place, refused)
-        numbers = {"found": len(found), "missed": len(asked) - len(found) - refused, "refused": refused}
+        numbers = {"found": len(vectors), "missed": len(names_read) - len(vectors) - refused, "refused": refused}
         await asyncio.to_thread(self._ledger.count, self.place, numbers)
-        if len(asked) == len(names):
+        if len(names_read) == len(names):
             await self._catch_up(CATCH_UP_SECONDS)
-        return {names[name]: vector for name, vector in found.items()}
+        return {names[name]: vector for name, vector in vectors.items()}
 
     async def share(self, vectors: Mapping[bytes, bytes]) -> None:
         """Give the team vectors that were paid for; they wait where it can't be reached. Raises nothing but a cancel."""
@@ -150,8 +150,8 @@ class TeamCache:
         """Describe it by what was met last. Reads the disk."""
         counts = self._ledger.counts(self.place)
         waiting, lag = self._ledger.backlog(self.place)
-        found, missed, refused, shared = (counts.get(name, 0) for name in ("found", "missed", "refused", "shared"))
-        return TeamStatus(self.place, self._state, found, missed, refused, shared, waiting, round(lag, 1), self._problem)
+        hits, missed, refused, shared = (counts.get(name, 0) for name in ("found", "missed", "refused", "shared"))
+        return TeamStatus(self.place, self._state, hits, missed, refused, shared, waiting, round(lag, 1), self._problem)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -186,17 +186,17 @@ class TeamCache:
 
     async def _read(self, names: Sequence[bytes]) -> tuple[Sequence[bytes], dict[bytes, bytes]]:
         """Return the keys that the place was asked for, and their values that are there; a failure ends it."""
-        found: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
         began = self._clock()
         for at in range(0, len(names), AT_ONCE):
             page = names[at : at + AT_ONCE]
-            values = (
+            answer = (
                 None if self._took_too_long(began) else await self._within(self._read_seconds, partial(self._values.read, page))
             )
-            if values is None:
-                return names[:at], found
-            found |= values
-        return names, found
+            if answer is None:
+                return names[:at], values
+            values |= answer
+        return names, values
 
     def _took_too_long(self, began: float) -> bool:
         """Tell whether a batch has had its time, and leave the place alone for a while then."""
@@ -229,7 +229,7 @@ class TeamCache:
             while waited := await asyncio.to_thread(self._ledger.waiting, self.place, AT_ONCE):
                 if self._clock() >= end or not await self._tell(waited):
                     return
-                await asyncio.to_thread(self._ledger.told, self.place, list(waited))
+                await asyncio.to_thread(self._ledger.forget_values, self.place, list(waited))
                 await asyncio.to_thread(self._ledger.count, self.place, {"shared": len(waited)})
             caught_up = True
         finally:

@@ -36,7 +36,7 @@ class TeamLedger:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
-        self._told = False
+        self._has_warned = False
 
     def count(self, place: str, numbers: Mapping[str, int]) -> None:
         """Add to the counts of a place."""
@@ -74,7 +74,7 @@ class TeamLedger:
         query = "SELECT key, value FROM waiting WHERE place = ? ORDER BY turn LIMIT ?"
         return self._run(lambda database: dict(database.execute(query, [place, most])), dict[bytes, bytes]())
 
-    def told(self, place: str, keys: Sequence[bytes]) -> None:
+    def forget_values(self, place: str, keys: Sequence[bytes]) -> None:
         """Forget values that a place has."""
         rows = [(place, key) for key in keys]
         self._run(lambda database: database.executemany("DELETE FROM waiting WHERE place = ? AND key = ?", rows), None)
@@ -99,10 +99,10 @@ class TeamLedger:
                 with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database, database:
                     database.executescript(_SCHEMA)
                     database.execute("PRAGMA synchronous = OFF")  # what a power cut damages is paid once more
-                    found = work(database)
+                    result = work(database)
             except (sqlite3.Error, OSError) as error:
-                if not self._told:
-                    self._told = True
+                if not self._has_warned:
+                    self._has_warned = True
                     log.warning("%s can't be used, so nothing waits there for the team's cache: %s", self._path, error)
                 return otherwise
-        return otherwise if otherwise is None else found  # type: ignore[return-value]
+        return otherwise if otherwise is None else result  # type: ignore[return-value]

@@ -126,10 +126,10 @@ class ToolCatalogue:
 
     def state(self, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> CatalogueState:
         """Return all tools of the sources that are set, as they were last read; asks no server."""
-        kept, own = self.store.kept(), tuple(built_in)
-        if self._stated and self._stated[0] is kept and self._stated[1:3] == (settings, own):
+        kept, built_ins = self.store.kept(), tuple(built_in)
+        if self._stated and self._stated[0] is kept and self._stated[1:3] == (settings, built_ins):
             return self._stated[3]
-        stated = [StatedTool(tool, "builtIn") for tool in own]
+        stated = [StatedTool(tool, "builtIn") for tool in built_ins]
         problems: list[str] = []
         for name in settings.sources:
             held = kept.sources.get(name)
@@ -146,7 +146,7 @@ class ToolCatalogue:
         problems += [item.note for item in stated if item.note]
         problems += problems_of([item.tool for item in stated])
         state = CatalogueState(tuple(stated), tuple(problems))
-        self._stated = (kept, settings, own, state)
+        self._stated = (kept, settings, built_ins, state)
         return state
 
     def find(self, name: str, settings: ToolSettings, built_in: Sequence[CatalogueTool]) -> tuple[StatedTool | None, str]:
@@ -166,9 +166,9 @@ class ToolCatalogue:
     def search(self, query: ToolQuery, tools: Sequence[CatalogueTool], vector: bytes) -> list[FoundTool]:
         """Return the best of these tools. The first call after a change of tools indexes them: half a millisecond each."""
         with self._lock:
-            asked = tuple(tools)
-            if self._indexed is None or self._indexed[0] != asked:
-                self._indexed = (asked, ToolIndex(asked, *self._new_index()))
+            key = tuple(tools)
+            if self._indexed is None or self._indexed[0] != key:
+                self._indexed = (key, ToolIndex(key, *self._new_index()))
             index = self._indexed[1]
             return index.search(query, vector)
 
@@ -180,14 +180,14 @@ class ToolCatalogue:
         problems: list[str] = []
         for name in wanted:
             if name not in settings.sources:
-                known = ", ".join(settings.sources) or "none"
-                raise InvalidInput("name", f'there is no source of tools "{name}"', f"There are: {known}.")
+                sources = ", ".join(settings.sources) or "none"
+                raise InvalidInput("name", f'there is no source of tools "{name}"', f"There are: {sources}.")
             try:
-                tools, found = await self._read(name, settings)
+                tools, more_problems = await self._read(name, settings)
             except CarrelError as error:
                 problems.append(f"{name}: {error}")
                 continue
-            problems += found
+            problems += more_problems
             await self.keep(name, settings, tools)
         rated = self.store.kept().rated
         if _named(rated, settings) != rated:
@@ -225,13 +225,13 @@ class ToolCatalogue:
         if not waiting:
             return True
         kept = self.store.kept()
-        asked = _still_held(waiting, kept)
+        tools = _still_held(waiting, kept)
         if not await confirm(of_tools(waiting)):
             return False
-        if _still_held(waiting, self.store.kept()) != asked:
+        if _still_held(waiting, self.store.kept()) != tools:
             raise ProviderError(*_CHANGED, retryable=True)
-        rated = {tool.qualified: _basis(tool, kept) for tool in asked if tool.qualified in settings.risk}
-        await asyncio.to_thread(self.store.approve, asked, lambda held: _named({**held, **rated}, settings))
+        rated = {tool.qualified: _basis(tool, kept) for tool in tools if tool.qualified in settings.risk}
+        await asyncio.to_thread(self.store.approve, tools, lambda held: _named({**held, **rated}, settings))
         return True
 
 
@@ -241,10 +241,10 @@ _CHANGED = ("The tools changed while you were asked about them", "Look at them a
 def _still_held(items: Sequence[StatedTool], kept: KeptTools) -> list[CatalogueTool]:
     """Return the tools as their sources gave them. Raises `ProviderError` where one is gone or another than was shown."""
     held = {tool.qualified: tool for source in kept.sources.values() for tool in source.tools}
-    found = [held.get(item.tool.qualified) for item in items]
+    tools = [held.get(item.tool.qualified) for item in items]
     same = [
         tool
-        for tool, item in zip(found, items, strict=True)
+        for tool, item in zip(tools, items, strict=True)
         if tool is not None and replace(tool, risk=item.tool.risk) == item.tool
     ]
     if len(same) != len(items):

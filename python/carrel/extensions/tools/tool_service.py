@@ -113,15 +113,15 @@ class ToolService:
         vector = (await self.embedder.embed([query.text], "query"))[0]
         tools = [item.tool for item in stated.values()]
         # The first search after a change of tools indexes them: no work for the event loop.
-        found = await asyncio.to_thread(self.catalogue.search, query, tools, vector)
+        hits = await asyncio.to_thread(self.catalogue.search, query, tools, vector)
         if self.audit is not None:
             chosen = [
                 {"tool": item.tool.qualified, "score": item.score, "words": list(item.why), "tags": list(item.tool.tags)}
-                for item in found
+                for item in hits
             ]
-            asked = {"question": self.audit.hashed(query.text), "tags": list(query.tags), "risk": query.risk or ""}
-            self.audit.event("tools", {**asked, "tools": chosen})
-        return [(item, stated[item.tool.qualified]) for item in found]
+            request = {"question": self.audit.hashed(query.text), "tags": list(query.tags), "risk": query.risk or ""}
+            self.audit.event("tools", {**request, "tools": chosen})
+        return [(item, stated[item.tool.qualified]) for item in hits]
 
     async def approve(self, items: Sequence[StatedTool]) -> bool:
         """Have the person look at tools. Raises `ProviderError` where nobody can be asked."""
@@ -131,28 +131,28 @@ class ToolService:
 
     # --- pipelines
 
-    def check(self, given: object, input_data: str) -> Checked:
+    def check(self, pipeline_data: object, input_data: str) -> Checked:
         """Validate a pipeline whole. Starts nothing and asks nobody."""
-        pipeline, problems = parse(given)
+        pipeline, problems = parse(pipeline_data)
         if pipeline is None:
             return Checked(None, tuple(problems), "dangerous")
-        found: dict[str, StatedTool] = {}
+        tools: dict[str, StatedTool] = {}
 
         def lookup(name: str) -> tuple[CatalogueTool | None, str]:
             stated, problem = self.catalogue.find(name, self.settings, self._described)
             if stated is None:
                 return None, problem
-            found[stated.tool.qualified] = stated
+            tools[stated.tool.qualified] = stated
             return stated.tool, ""
 
         validated = validate(pipeline, input_data, lookup)
         challenge = decision_hash(pipeline, input_data, validated.tools) if validated.ok else ""
-        waiting = tuple(item for item in found.values() if not item.usable)
+        waiting = tuple(item for item in tools.values() if not item.usable)
         return Checked(pipeline, validated.problems, validated.risk, challenge, validated, waiting)
 
-    async def run(self, given: object, input_data: str, notify: Callable[[StepReport], None] = lambda _: None) -> Run:
+    async def run(self, pipeline_data: object, input_data: str, notify: Callable[[StepReport], None] = lambda _: None) -> Run:
         """Validate a pipeline, have the person allow it where it must be, and run it."""
-        checked = self.check(given, input_data)
+        checked = self.check(pipeline_data, input_data)
         if checked.pipeline is None or checked.validated is None or not checked.validated.ok:
             return self._record(Run(checked, problem="; ".join(map(str, checked.problems))), input_data)
         if refusal := await self._refusal(checked, input_data):
@@ -287,8 +287,8 @@ def of_pipeline(checked: Checked, input_data: str) -> Confirmation:
     width = len(str(len(checked.validated.tools) - 1)) if checked.validated else 1  # editors may sort by name
     assert checked.pipeline is not None and checked.validated is not None  # noqa: S101, PT018 - only a whole one is asked about
     for number, (step, tool) in enumerate(zip(checked.pipeline.steps, checked.validated.tools, strict=True)):
-        given = canonical(step.args) if step.input is None else f"{canonical(step.args)}, input {step.input}"
-        details[f"step {number:0{width}}"] = f"{tool.qualified} ({tool.risk}) with {given}"
+        arguments = canonical(step.args) if step.input is None else f"{canonical(step.args)}, input {step.input}"
+        details[f"step {number:0{width}}"] = f"{tool.qualified} ({tool.risk}) with {arguments}"
     return Confirmation("pipeline", "These tools run one after the other, and some can't be undone", details, checked.challenge)
 
 

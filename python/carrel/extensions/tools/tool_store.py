@@ -43,10 +43,10 @@ class ToolStore:
         """Return what is kept; the same object as long as nothing changes. A file that can't be read holds nothing."""
         read = self._read
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return KeptTools() if read[0] is not None else read[1]
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
         if read[0] != stamp:
             try:
                 read = (stamp, self._load())

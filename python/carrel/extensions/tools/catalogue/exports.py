@@ -73,11 +73,11 @@ def problems_of(tools: Sequence[CatalogueTool]) -> list[str]:
 
 def resolve(name: str, tools: Iterable[CatalogueTool]) -> tuple[CatalogueTool | None, str]:
     """Return the tool that a name means, by itself or with its source, or why there is none."""
-    known = list(tools)
-    exact = [tool for tool in known if tool.qualified == name]
-    found = exact or [tool for tool in known if tool.name == name]
-    if len(found) == 1:
-        return found[0], ""
-    if found:
-        return None, f"{name} may be {' or '.join(sorted(tool.qualified for tool in found))}: name it with its source"
+    candidates = list(tools)
+    exact = [tool for tool in candidates if tool.qualified == name]
+    matches = exact or [tool for tool in candidates if tool.name == name]
+    if len(matches) == 1:
+        return matches[0], ""
+    if matches:
+        return None, f"{name} may be {' or '.join(sorted(tool.qualified for tool in matches))}: name it with its source"
     return None, f"tool {name} not allowed"

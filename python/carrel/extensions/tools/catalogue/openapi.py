@@ -42,10 +42,10 @@ def from_openapi(document: object, source: str) -> tuple[list[CatalogueTool], li
     if not isinstance(document, Mapping) or not isinstance(paths, Mapping):
         return [], [f"{source}: is not an OpenAPI document: it has no `paths`"]
     # One more than are kept, so that the rest is told.
-    found = [_Operation(document, *place) for place in islice(_operations(document, paths), MOST_TOOLS + 1)]
-    tools, problems = from_file({"tools": [operation.row for operation in found]}, source)
+    operations = [_Operation(document, *place) for place in islice(_operations(document, paths), MOST_TOOLS + 1)]
+    tools, problems = from_file({"tools": [operation.row for operation in operations]}, source)
     calls: dict[str, HttpCall | None] = {}
-    for operation in found:
+    for operation in operations:
         calls.setdefault(str(operation.row["name"]), operation.call)
     return [replace(tool, call=calls[tool.name]) for tool in tools], problems
 
@@ -86,22 +86,22 @@ class _Operation:
         ):
             self._can_run = False
         body = self._take_body(given_body) or self._take_old_form(document, operation)
-        keys, known = _keys_of(document, resolver, operation)
+        keys, keys_are_complete = _keys_of(document, resolver, operation)
         # What was cut, or isn't there, may have said anything of how the operation is asked.
         self._can_run = self._can_run and resolver.complete and not any(_is_key(sent, key) for sent in self._sent for key in keys)
-        wanted = sorted(re.findall(r"\{([^{}]*)\}", path))
-        given = sorted(sent.name for sent in self._sent if sent.place == "path")
-        if self._can_run and known and wanted == given and _PATH.fullmatch(path):
+        path_names = sorted(re.findall(r"\{([^{}]*)\}", path))
+        sent_names = sorted(sent.name for sent in self._sent if sent.place == "path")
+        if self._can_run and keys_are_complete and path_names == sent_names and _PATH.fullmatch(path):
             self.call: HttpCall | None = HttpCall(
                 method.upper(), path, tuple(self._sent), body, self._is_form, self._form_fields if self._is_form else None, keys
             )
         else:
             self.call = None
         name = operation.get("operationId")
-        told = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
+        texts = [text for key in ("summary", "description") if isinstance(text := operation.get(key), str)]
         self.row = {
             "name": re.sub(r"[^\w./:-]+", "_", name if isinstance(name, str) else f"{method}_{path}").strip("_/") or method,
-            "description": "\n".join(dict.fromkeys(told)) or f"{method.upper()} {path}",
+            "description": "\n".join(dict.fromkeys(texts)) or f"{method.upper()} {path}",
             "tags": [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)],
             "risk": "moderate" if method in _READING else "dangerous",
             "schema": {
@@ -189,13 +189,13 @@ class _Operation:
 
 def _parameters(resolver: _Resolver, shared: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     """Return the parameters of a path and an operation; the operation's replace those of the path."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    parameters: dict[tuple[str, str], Mapping[str, Any]] = {}
     for parameter in (*_list(shared.get("parameters")), *_list(operation.get("parameters"))):
-        known = resolver.whole(parameter)
-        if isinstance(known, Mapping):
-            name, place = str(known.get("name")), str(known.get("in"))
-            found[name.lower() if place == "header" else name, place] = known
-    return found.values()
+        whole = resolver.whole(parameter)
+        if isinstance(whole, Mapping):
+            name, place = str(whole.get("name")), str(whole.get("in"))
+            parameters[name.lower() if place == "header" else name, place] = whole
+    return parameters.values()
 
 
 def _is_well_formed(document: Mapping[str, Any], shared: Mapping[str, Any], operation: Mapping[str, Any]) -> bool:
@@ -205,7 +205,7 @@ def _is_well_formed(document: Mapping[str, Any], shared: Mapping[str, Any], oper
         operation.get("parameters", []),
         operation.get("security", document.get("security", [])),
     ]
-    return all(isinstance(one, list) and all(isinstance(item, Mapping) for item in one) for one in lists)
+    return all(isinstance(rows, list) and all(isinstance(item, Mapping) for item in rows) for rows in lists)
 
 
 def _old_schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,12 +241,12 @@ def _keys_of(document: Mapping[str, Any], resolver: _Resolver, operation: Mappin
     """Return where the keys of an operation go, and whether what it asks for is known. The choice with fewest keys counts."""
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else document.get("securityDefinitions")
-    asked = _list(operation.get("security", document.get("security")))
-    wanted = [item for item in asked[:_MOST_ITEMS] if isinstance(item, Mapping)]
+    security = _list(operation.get("security", document.get("security")))
+    wanted = [item for item in security[:_MOST_ITEMS] if isinstance(item, Mapping)]
     for names in sorted((names for names in wanted if 0 < len(names) <= _MOST_KEYS), key=len):
-        known = [(name, resolver.whole(schemes.get(name))) for name in names] if isinstance(schemes, Mapping) else []
-        found = [_place_of_key(scheme, str(name)) for name, scheme in known if isinstance(scheme, Mapping)]
-        keys = tuple(key for key in found if key is not None)
+        choice = [(name, resolver.whole(schemes.get(name))) for name in names] if isinstance(schemes, Mapping) else []
+        places = [_place_of_key(scheme, str(name)) for name, scheme in choice if isinstance(scheme, Mapping)]
+        keys = tuple(key for key in places if key is not None)
         if len(keys) == len(names) and len({(key.place, key.name.lower()) for key in keys}) == len(keys):
             return keys, True
     return (), not wanted or {} in wanted
@@ -260,8 +260,8 @@ def _place_of_key(scheme: Mapping[str, Any], called: str) -> HttpKey | None:
     if kind == "basic" or http == "basic":  # the first as OpenAPI 2 has it
         return HttpKey("header", "Authorization", "basic", called)
     if kind == "apiKey" and place in ("header", "query", "cookie") and isinstance(name, str) and _HEADER.fullmatch(name):
-        own = place == "header" and name.lower() != "authorization" and _is_reserved(name)
-        return None if own else HttpKey(place, name, scheme=called)
+        is_set_by_client = place == "header" and name.lower() != "authorization" and _is_reserved(name)
+        return None if is_set_by_client else HttpKey(place, name, scheme=called)
     return None
 
 
@@ -317,12 +317,12 @@ class _Resolver:
 
     def _at(self, reference: str) -> Any:
         """Return what a reference names; nothing outside the document is looked up."""
-        found: Any = self._document
+        value: Any = self._document
         parts = reference[2:].split("/") if reference.startswith("#/") and len(reference) <= _LONGEST_REFERENCE else ["", ""]
         for part in parts:
             key = part.replace("~1", "/").replace("~0", "~")
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if isinstance(found, Mapping):
-            return found
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            return value
         self.complete = False
         return {}

@@ -96,11 +96,11 @@ class ToolIndex:
         return [FoundTool(tool, -score, _why(both)) for score, _, tool, both in best]
 
     def signals(self, query: ToolQuery, vector: bytes) -> list[tuple[CatalogueTool, Signals, Mapping[str, Candidate]]]:
-        """Return what is known of each tool that any search brings up, with what the core found of its texts."""
-        asked = query_words.read(whole_characters(query.text)[:_LONGEST_QUERY])
+        """Return each tool that any search brings up, with its signals and the candidates that its texts are in the core."""
+        question = query_words.read(whole_characters(query.text)[:_LONGEST_QUERY])
         narrowed = query.risk is not None or bool(query.tags) or query.among is not None
         [(candidates, _)] = self._view.find(
-            [asked.parsed(vector=vector)],
+            [question.parsed(vector=vector)],
             pool=2 * len(self.tools) if narrowed else max(_POOL, 2 * query.limit),
             floor=0.0,
             filter=None,
@@ -108,38 +108,40 @@ class ToolIndex:
             active_path=None,
             cancel=CancelToken(),
         )
-        found: dict[int, dict[str, Candidate]] = {}
+        by_tool: dict[int, dict[str, Candidate]] = {}
         for candidate in candidates:
             kind, _, number = candidate.path.removesuffix(".txt").partition("/")
-            found.setdefault(int(number), {})[kind] = candidate
-        highest = max((both["long"].lexical for both in found.values() if "long" in both), default=0.0) or 1.0
-        words = self._parse(query.text, asked.words)
+            by_tool.setdefault(int(number), {})[kind] = candidate
+        highest = max((both["long"].lexical for both in by_tool.values() if "long" in both), default=0.0) or 1.0
+        words = self._parse(query.text, question.words)
         return [
             (self.tools[number], (*_of_search(both, highest), *self._of_words(self._words[number], words)), both)
-            for number, both in found.items()
+            for number, both in by_tool.items()
         ]
 
     def _parse(self, text: str, telling: Sequence[str]) -> _Asked:
         """Take a request's words apart, once for all tools."""
-        known, rarity = concepts(), self._concept_rarity
+        groups_of, rarity = concepts(), self._concept_rarity
         words = dict.fromkeys(map(stem, split_names(text[:_LONGEST_QUERY])))
         meanings = [
-            (word, sorted(((rarity[group], group) for group in known[word]), reverse=True)) for word in words if word in known
+            (word, sorted(((rarity[group], group) for group in groups_of[word]), reverse=True))
+            for word in words
+            if word in groups_of
         ]
         joined = (stem(first + second) for first, second in pairwise(split_names(text[:_LONGEST_QUERY])))
         rarities = {word: self._rarity[word] for word in (*telling, *(word for word in joined if word in self._rarity))}
         return _Asked(rarities, sum(rarities.values()) or 1.0, meanings)
 
-    def _of_words(self, tool: _Words, asked: _Asked) -> Signals:
+    def _of_words(self, tool: _Words, request: _Asked) -> Signals:
         in_name = own_name = meant_by_name = meant_by_text = taken = 0.0
-        for word, rarity in asked.telling.items():
+        for word, rarity in request.telling.items():
             if word in tool.parameters:
                 taken += rarity
             if word in tool.whole_name:
                 in_name += rarity
                 if word in tool.name:
                     own_name += rarity
-        for word, groups in asked.meanings:
+        for word, groups in request.meanings:
             if word in tool.whole_name:  # as it is, not in another form
                 continue
             for rarity, group in groups:
@@ -150,11 +152,11 @@ class ToolIndex:
                 if group in tool.text_concepts:
                     meant_by_text += rarity
                     break
-        total = asked.total
+        total = request.total
         return (
             in_name / total,
             own_name / tool.weight,
-            float(tool.source in asked.telling),
+            float(tool.source in request.telling),
             meant_by_name / total,
             meant_by_text / total,
             taken / total,
@@ -188,8 +190,8 @@ class _Words:
         name = whole - everywhere[tool.source] - _FUNCTION_WORDS or whole
         source = frozenset(map(stem, split_names(tool.source)))
         text = frozenset(map(stem, split_names(_first_sentence(tool.description))))
-        known = concepts()
-        meant = [frozenset(group for word in words for group in known.get(word, ())) for words in (name, text)]
+        groups_of = concepts()
+        meant = [frozenset(group for word in words for group in groups_of.get(word, ())) for words in (name, text)]
         taken = frozenset(map(stem, split_names(" ".join(_parameters(tool.schema)))))
         return cls(stem(tool.source), name, whole | source, meant[0], meant[1], taken)
 
@@ -202,12 +204,12 @@ def _everywhere(tools: Sequence[CatalogueTool]) -> Mapping[str, frozenset[str]]:
     of_source: dict[str, list[frozenset[str]]] = {}
     for tool in tools:
         of_source.setdefault(tool.source, []).append(frozenset(map(stem, split_names(tool.name))))
-    found = {}
+    common = {}
     for source, names in of_source.items():
         often = Counter(word for name in names for word in name)
         least = _NEARLY_ALL * len(names)
-        found[source] = frozenset(word for word, count in often.items() if len(names) > 2 and count >= least)
-    return found
+        common[source] = frozenset(word for word, count in often.items() if len(names) > 2 and count >= least)
+    return common
 
 
 class _Rarity(dict[Hashable, float]):
@@ -283,8 +285,8 @@ def _allows(query: ToolQuery, tool: CatalogueTool) -> bool:
 @lru_cache(maxsize=1)
 def concepts() -> Mapping[str, frozenset[int]]:
     """Return by stem the numbers of the groups of words of much the same meaning that a word belongs to."""
-    found: dict[str, set[int]] = {}
+    groups: dict[str, set[int]] = {}
     for number, line in enumerate(resources.files(__package__).joinpath("concepts.txt").read_text("utf-8").split("\n")):
         for word in () if line.startswith("#") else line.split():
-            found.setdefault(stem(word), set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
+            groups.setdefault(stem(word), set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in groups.items()}

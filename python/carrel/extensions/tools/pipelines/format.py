@@ -113,22 +113,21 @@ class Pipeline:
     risk_level: Risk = "safe"
 
 
-def parse(given: object) -> tuple[Pipeline | None, list[Problem]]:
+def parse(data: object) -> tuple[Pipeline | None, list[Problem]]:
     """Read a pipeline, as JSON or as the data that it stands for; None with the problems where it can't be read."""
-    read = _read(given)
-    if isinstance(read, Problem):
-        return None, [read]
-    given = read
-    problems = [Problem(None, f"{key}: there is no such field") for key in given if key not in _FIELDS]
-    rows = given.get("steps")
+    pipeline = _read(data)
+    if isinstance(pipeline, Problem):
+        return None, [pipeline]
+    problems = [Problem(None, f"{key}: there is no such field") for key in pipeline if key not in _FIELDS]
+    rows = pipeline.get("steps")
     if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
         return None, [*problems, Problem(None, "steps: must be a list with at least one step")]
     if len(rows) > MOST_STEPS:
         return None, [*problems, Problem(None, f"steps: there are {len(rows)}, and {MOST_STEPS} are allowed at most")]
-    risk = given.get("risk_level", "safe")
+    risk = pipeline.get("risk_level", "safe")
     if risk not in RISKS:
         problems.append(Problem(None, f"risk_level: must be one of {', '.join(RISKS)}"))
-    expected = given.get("expected_output") or ""
+    expected = pipeline.get("expected_output") or ""
     if not isinstance(expected, str):
         problems.append(Problem(None, "expected_output: must be a string"))
     steps = [_step(number, row, problems) for number, row in enumerate(rows)]
@@ -137,19 +136,19 @@ def parse(given: object) -> tuple[Pipeline | None, list[Problem]]:
     return Pipeline(tuple(step for step in steps if step), str(expected), risk), []
 
 
-def _read(given: object) -> Mapping[str, Any] | Problem:
-    if isinstance(given, str):
-        if len(given) > LONGEST_PIPELINE:
+def _read(data: object) -> Mapping[str, Any] | Problem:
+    if isinstance(data, str):
+        if len(data) > LONGEST_PIPELINE:
             return Problem(None, f"the pipeline is longer than {LONGEST_PIPELINE:,} characters")
         try:
-            given = json.loads(given)
+            data = json.loads(data)
         except (ValueError, RecursionError) as error:
             return Problem(None, f"the pipeline is not valid JSON: {str(error)[:200]}")
-    if not isinstance(given, Mapping):
+    if not isinstance(data, Mapping):
         return Problem(None, "the pipeline must be an object with `steps`")
-    if _depth(given) > _DEEPEST or len(canonical(given)) > LONGEST_PIPELINE:
+    if _depth(data) > _DEEPEST or len(canonical(data)) > LONGEST_PIPELINE:
         return Problem(None, f"the pipeline is nested too deep, or longer than {LONGEST_PIPELINE:,} characters")
-    return given
+    return data
 
 
 _FIELDS = frozenset({"steps", "expected_output", "risk_level"})
@@ -166,20 +165,20 @@ def _step(number: int, row: object, problems: list[Problem]) -> Step | None:
     for key in row:
         if key not in _STEP_FIELDS:
             wrong(f"{key}: there is no such field; there are {', '.join(sorted(_STEP_FIELDS))}")
-    tool, args, given, output = row.get("tool"), row.get("args"), row.get("input"), row.get("output")
+    tool, args, step_input, output = row.get("tool"), row.get("args"), row.get("input"), row.get("output")
     if not isinstance(tool, str) or not tool.strip():
         wrong("tool: must be the name of a tool")
         tool = ""
     if args is not None and not isinstance(args, Mapping):
         wrong("args: must be an object")
         args = None
-    if given is not None and not isinstance(given, str):
+    if step_input is not None and not isinstance(step_input, str):
         wrong("input: must be a string")
-        given = None
+        step_input = None
     if output is not None and not isinstance(output, str):
         wrong("output: must be a string")
         output = None
-    return Step(tool.strip(), dict(args or {}), given, output or "")
+    return Step(tool.strip(), dict(args or {}), step_input, output or "")
 
 
 def _depth(value: object) -> int:
@@ -248,5 +247,5 @@ def filled(value: Any, text_of: Callable[[int], str]) -> Any:
 def decision_hash(pipeline: Pipeline, input_data: str, tools: Sequence[CatalogueTool]) -> str:
     """Name exactly this run: the plan, what it is given, and what its tools say of themselves."""
     plan = [[step.tool, step.args, step.input, step.output] for step in pipeline.steps]
-    told = [plan, pipeline.expected_output, pipeline.risk_level, input_data, [tool.fingerprint for tool in tools]]
-    return hashlib.sha256(canonical(told).encode("utf-8", "surrogatepass")).hexdigest()
+    content = [plan, pipeline.expected_output, pipeline.risk_level, input_data, [tool.fingerprint for tool in tools]]
+    return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()

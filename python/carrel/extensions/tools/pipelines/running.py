@@ -144,8 +144,8 @@ def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, 
         if source is None:
             arguments[name] = filled(value, text_of)
             continue
-        given = None if source == INPUT else outputs[source].value
-        arguments[name] = _typed(text_of(source), given, properties.get(name))
+        output_value = None if source == INPUT else outputs[source].value
+        arguments[name] = _typed(text_of(source), output_value, properties.get(name))
     if takes_input(tool) and "input" not in arguments:
         if number == 0:
             arguments["input"] = input_data  # what the plan calls it is a label, and no file is opened

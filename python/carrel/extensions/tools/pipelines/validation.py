@@ -65,14 +65,14 @@ def takes_input(tool: CatalogueTool) -> bool:
 
 
 def _reference_problems(number: int, step: Step) -> Iterable[str]:
-    known = ["{{input_data}}", *(f"{{{{step_{earlier}.output}}}}" for earlier in range(number))]
+    sources = ["{{input_data}}", *(f"{{{{step_{earlier}.output}}}}" for earlier in range(number))]
     for mistaken in dict.fromkeys(mistaken_references([step.args, step.input])):
-        yield f"{mistaken} refers to nothing; there is {', '.join(known)}"
-    for found in dict.fromkeys(references([step.args, step.input])):
-        if found == number:
-            yield f"{{{{step_{found}.output}}}} is its own output"
-        elif found > number:
-            yield f"{{{{step_{found}.output}}}} comes later; a step can use earlier ones only"
+        yield f"{mistaken} refers to nothing; there is {', '.join(sources)}"
+    for source in dict.fromkeys(references([step.args, step.input])):
+        if source == number:
+            yield f"{{{{step_{source}.output}}}} is its own output"
+        elif source > number:
+            yield f"{{{{step_{source}.output}}}} comes later; a step can use earlier ones only"
 
 
 def _argument_problems(number: int, step: Step, tool: CatalogueTool, tools: list[CatalogueTool | None]) -> Iterable[str]:
@@ -91,10 +91,10 @@ def _argument_problems(number: int, step: Step, tool: CatalogueTool, tools: list
         source = only_reference(value)
         if source is None:
             yield f"{name}: must be of type {kind}, and text around a reference makes it a string"
-        elif source != INPUT and source < len(tools) - 1 and (known := tools[source]) is not None:
-            gives = "object" if known.output_schema is not None else None
+        elif source != INPUT and source < len(tools) - 1 and (earlier_tool := tools[source]) is not None:
+            gives = "object" if earlier_tool.output_schema is not None else None
             if gives and kind != gives:
-                yield f"{name}: must be of type {kind}, but step {source} ({known.name}) gives an {gives}"
+                yield f"{name}: must be of type {kind}, but step {source} ({earlier_tool.name}) gives an {gives}"
     for keyword, instance, sentence in errors_of(arguments, plain_schema(tool.schema)):
         # What a reference brings isn't known yet: it is checked before the step runs.
         if keyword in _OF_THE_WHOLE or not any(True for _ in references(instance)):

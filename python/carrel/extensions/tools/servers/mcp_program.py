@@ -175,8 +175,8 @@ async def _started(command: str, args: Sequence[str], env: dict[str, str], folde
     if sys.platform == "win32":
         from mcp.os.win32.utilities import create_windows_process, get_windows_executable_command
 
-        found = await asyncio.to_thread(get_windows_executable_command, command)
-        return await create_windows_process(found, list(args), env, errors, folder)
+        executable = await asyncio.to_thread(get_windows_executable_command, command)
+        return await create_windows_process(executable, list(args), env, errors, folder)
     import anyio
 
     process = await anyio.open_process([command, *args], env=env, stderr=errors, cwd=folder, start_new_session=True)

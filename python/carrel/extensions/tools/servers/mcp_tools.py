@@ -78,8 +78,8 @@ class McpConnection:
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
         # Not `call_tool`: it checks the answer against the server's own schema, whose patterns may hold up everything for hours.
-        asked = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
-        result = await self._ask(f"failed to run {tool}", self._client.session.send_request(asked, CallToolResult), None)
+        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        result = await self._ask(f"failed to run {tool}", self._client.session.send_request(request, CallToolResult), None)
         return McpAnswer("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
 
     async def list_resources(self) -> list[dict[str, Any]]:

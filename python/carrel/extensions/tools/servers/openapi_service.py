@@ -156,10 +156,10 @@ class OpenApiService:
             place, named = self._key, f"tools-{self._name}"
         if place in ("", "none"):
             return ""
-        found = await asyncio.to_thread(self._outbound.keys.find, named, place)
-        if found is None:
+        secret = await asyncio.to_thread(self._outbound.keys.find, named, place)
+        if secret is None:
             raise ProviderError(f"There is no key for {self._name} where its settings say")
-        return found.reveal()
+        return secret.reveal()
 
 
 def _written(key: HttpKey, value: str, name: str) -> str:
