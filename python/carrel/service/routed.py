@@ -56,7 +56,7 @@ class FromSources:
         from carrel.sources.documents.passages import merged
 
         asked = frozenset(route.source for route in self.routes if route.weight == 1)
-        return tuple(merged(own if self.workspace else (), self.hits, query, asked=asked))
+        return tuple(merged(own if self.workspace else (), self.hits, query, targets=asked))
 
 
 async def from_sources(
@@ -232,7 +232,7 @@ async def _search(
         explicit, wait_ms = False, 0
     try:
         async with asyncio.timeout(seconds):
-            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, own=own)
+            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, view=own)
             return tuple(replace(hit, score=round(hit.score * route.weight, 4)) for hit in hits), source.notice
     except TimeoutError:
         return (), f"The source {source.id} gave no answer in time."

@@ -35,20 +35,20 @@ def set_model(role: str, fields: Mapping[str, Any] | None) -> Path:
     return _set(("models",), role, fields)
 
 
-def set_source(name: str, fields: Mapping[str, Any] | None, *, found: Any) -> Path:
+def set_source(name: str, fields: Mapping[str, Any] | None, *, entry: Any) -> Path:
     """Write what is searched beside the workspace under this id, or with None nothing; return the file.
 
-    Raises `CarrelError`, also where the entry isn't as it was `found` when the person was asked (None for no entry).
+    Raises `CarrelError`, also where the entry isn't as it was (`entry`) when the person was asked (None for no entry).
     """
 
-    def is_as_found(options: Mapping[str, Any]) -> None:
+    def is_unchanged(options: Mapping[str, Any]) -> None:
         sources = options.get("sources")
-        if (sources.get(name) if isinstance(sources, Mapping) else None) != found:
+        if (sources.get(name) if isinstance(sources, Mapping) else None) != entry:
             raise CarrelError(
                 f"`sources.{name}` was changed elsewhere while you were asked, and is left so.", "Look at it and try again."
             )
 
-    return _set(("sources",), name, fields, check=is_as_found)
+    return _set(("sources",), name, fields, check=is_unchanged)
 
 
 def set_store(fields: Mapping[str, Any] | None) -> Path:

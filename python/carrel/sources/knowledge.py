@@ -55,7 +55,7 @@ class KnowledgeBase:
         """Return the sources that the settings name, for the workspace at `root`."""
         from carrel.composition.composition import OF_THE_INDEX
 
-        settings, found = self._settings(), []
+        settings, sources = self._settings(), []
         for name, source in settings.sources.by_id:
             folder = _folder(name, source, root, settings)
             key = (name, folder)
@@ -64,16 +64,16 @@ class KnowledgeBase:
                 settings.tools.servers.get(source.server),
                 *(getattr(settings, of_index) for of_index in OF_THE_INDEX),
             )
-            known = self._served.get(key)
-            if known is None or known[0] != settled:
-                if known:
-                    self._close(known[1])
-                self._served[key] = known = (settled, self._made(name, source, folder, settings))
-            found.append(known[1])
+            entry = self._served.get(key)
+            if entry is None or entry[0] != settled:
+                if entry:
+                    self._close(entry[1])
+                self._served[key] = entry = (settled, self._made(name, source, folder, settings))
+            sources.append(entry[1])
         named = {name for name, _ in settings.sources.by_id}
         for key in [key for key in self._served if key[0] not in named]:
             self._close(self._served.pop(key)[1])
-        return found
+        return sources
 
     async def close(self) -> None:
         """Release every index."""
@@ -112,7 +112,7 @@ class KnowledgeBase:
         gate = Gate(lambda: self._composition.access_rules(folder, settings, kept / "rules"))
         self._convert = self._convert or Converter()
         mirror = Mirror(folder, kept, gate.refusal, self._convert)
-        documents = replace(_own(settings, base), editor_exclude=ONLY_DOCUMENTS)
+        documents = replace(_index_settings(settings, base), editor_exclude=ONLY_DOCUMENTS)
         served.parts.append(self._part(served, folder, documents))
         served.parts.append(self._part(served, mirror.texts, _mirrored(settings, base), mirror=mirror, gate=gate))
         return served
@@ -167,7 +167,7 @@ def forget(settings: Settings, name: str, source: SourceSettings) -> None:
     else:
         keeps_own = any(other.kind == source.kind and not other.folder for other in others)
         kept = [] if keeps_own else list((base / "texts").glob(f"*-{source.kind}"))
-    _delete(base, [one for one in kept if one not in needed], roots)
+    _delete(base, [folder for folder in kept if folder not in needed], roots)
 
 
 def _delete(base: Path, kept: Sequence[Path], roots: list[Path]) -> None:
@@ -188,7 +188,7 @@ def _base(settings: Settings) -> Path:
     return cache_root(settings)[0].parent / "sources"
 
 
-def _own(settings: Settings, base: Path) -> Settings:
+def _index_settings(settings: Settings, base: Path) -> Settings:
     """Return the settings of an index that isn't the workspace's; it lies in a cache of its own."""
     return replace(
         settings,
@@ -205,4 +205,6 @@ def _own(settings: Settings, base: Path) -> Settings:
 
 def _mirrored(settings: Settings, base: Path) -> Settings:
     """Return the settings of an index of texts, whose originals passed the person's rules already."""
-    return replace(_own(settings, base), exclude=(), editor_exclude=(), excluded_folders=(), max_file_bytes=_CONVERTED_BYTES)
+    return replace(
+        _index_settings(settings, base), exclude=(), editor_exclude=(), excluded_folders=(), max_file_bytes=_CONVERTED_BYTES
+    )

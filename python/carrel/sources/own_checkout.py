@@ -25,7 +25,7 @@ Stamp = tuple[int, int, int] | None
 """Of a file: when it was written, its size and number; None where there is none."""
 
 
-class _Known(NamedTuple):
+class _Answer(NamedTuple):
     """What git said, and of which state of the repository's `config`."""
 
     place: Place
@@ -40,41 +40,41 @@ class OwnCheckout:
     def __init__(self, root: Path) -> None:
         """Ask nothing yet."""
         self._root = root
-        self._known = _Known(Place("", ""), None, None, 0.0)
+        self._answer = _Answer(Place("", ""), None, None, 0.0)
         self._asking: asyncio.Task[None] | None = None
 
     async def place(self) -> Place:
-        """Return what is known, after `SECONDS` at most."""
+        """Return the place as git last gave it, after `SECONDS` at most."""
         if self._asking is None or self._asking.done() or self._asking.get_loop() is not asyncio.get_running_loop():
             self._asking = asyncio.create_task(self._ask())
         await asyncio.wait({self._asking}, timeout=SECONDS)
-        return self._known.place
+        return self._answer.place
 
     async def _ask(self) -> None:
-        self._known = await asyncio.to_thread(_look, self._root, self._known)
+        self._answer = await asyncio.to_thread(_look, self._root, self._answer)
 
 
-def _look(root: Path, known: _Known) -> _Known:
-    """Return what is known where it still counts, else what git says now."""
-    same = _stamp(known.config) == known.stamp
-    if same and (known.place.origin or time.monotonic() < known.until):
-        return known
+def _look(root: Path, answer: _Answer) -> _Answer:
+    """Return the answer where it still counts, else a new one of git."""
+    same = _stamp(answer.config) == answer.stamp
+    if same and (answer.place.origin or time.monotonic() < answer.until):
+        return answer
     from carrel.git import git  # noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 
-    own = git.common_folder(root)
-    config = own / "config" if own else None
+    common = git.common_folder(root)
+    config = common / "config" if common else None
     stamp = _stamp(config)  # before git reads it: what changes meanwhile is seen by the next question
-    return _Known(Place(git.origin(root), git.prefix(root)), config, stamp, time.monotonic() + LOOK_AGAIN_SECONDS)
+    return _Answer(Place(git.origin(root), git.prefix(root)), config, stamp, time.monotonic() + LOOK_AGAIN_SECONDS)
 
 
 def _stamp(path: Path | None) -> Stamp:
     if path is None:
         return None
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @lru_cache(maxsize=32)

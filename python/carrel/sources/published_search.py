@@ -64,29 +64,29 @@ class Shown:
         return f"{self.address.name}@{self.head.commit[:SHORT_COMMIT]}{'+' if self.head.dirty else ''} {chunk.path}"
 
 
-def best_ids(found: FoundIds) -> list[str]:
+def best_ids(result: FoundIds) -> list[str]:
     """Return the ids that are worth reading, best first by the sum of their reciprocal ranks."""
     fused: dict[str, float] = defaultdict(float)
-    for ranking in (found.dense, found.words):
+    for ranking in (result.dense, result.words):
         for place, (point, _) in enumerate(ranking, 1):
             fused[point] += 1 / (_PLACE + place)
     return sorted(fused, key=lambda point: (-fused[point], point))[:MOST_READ]
 
 
-def ranked(asked: RemoteQuestion, found: FoundIds, points: Sequence[ReadPoint], shown: Shown, query: Query) -> list[Hit]:
+def ranked(request: RemoteQuestion, result: FoundIds, points: Sequence[ReadPoint], shown: Shown, query: Query) -> list[Hit]:
     """Return the best chunks as hits, at most the query's `limit`. Runs on a thread."""
-    question = asked.question
+    question = request.question
     rarest = math.log(1 + (shown.head.chunks + 0.5) / 0.5)
 
     def rarity(term: str) -> float:
-        return found.rarities.get(term_index(term), rarest)
+        return result.rarities.get(term_index(term), rarest)
 
     context = RankingContext(question, [rarity(word) for word in question.words])
-    weights = {term: rarity(term) for term in asked.terms}
+    weights = {term: rarity(term) for term in request.terms}
     # A word that stands nowhere is likelier one of speech: it counts half, as in the core.
-    possible = sum(weight if term_index(term) in found.rarities else weight / 2 for term, weight in weights.items())
-    dense = {point: (place, score) for place, (point, score) in enumerate(found.dense, 1)}
-    words = {point: place for place, (point, _) in enumerate(found.words, 1)}
+    possible = sum(weight if term_index(term) in result.rarities else weight / 2 for term, weight in weights.items())
+    dense = {point: (place, score) for place, (point, score) in enumerate(result.dense, 1)}
+    words = {point: place for place, (point, _) in enumerate(result.words, 1)}
     of_file = _held_by_files(points, weights)
     candidates = []
     for doc, point in enumerate(points):
@@ -121,9 +121,9 @@ def ranked(asked: RemoteQuestion, found: FoundIds, points: Sequence[ReadPoint], 
         point = points[found_at.candidate.doc]
         if any(_overlap(hit.chunk, shown.path(point.chunk), point.chunk) for hit in hits):
             continue
-        given = _shown(point, shown)
-        lines = focus(given, context.rarity, sought=found_at.candidate.defines > 0)
-        hits.append(Hit(given, found_at.relevance, signals(found_at), lines))
+        shown_chunk = _shown(point, shown)
+        lines = focus(shown_chunk, context.rarity, sought=found_at.candidate.defines > 0)
+        hits.append(Hit(shown_chunk, found_at.relevance, signals(found_at), lines))
     return hits
 
 
@@ -145,13 +145,13 @@ def _defines(chunk: PublishedChunk, names: Sequence[str]) -> float:
         for defined in chunk.definitions:
             if defined == name:
                 return 1.0
-            one, other = defined.lower(), name.lower()
-            best = max(best, 0.8 if one == other else 0.6 if stem(one) == stem(other) else 0.0)
+            definition, wanted = defined.lower(), name.lower()
+            best = max(best, 0.8 if definition == wanted else 0.6 if stem(definition) == stem(wanted) else 0.0)
     return best
 
 
-def _overlap(given: Chunk, path: str, chunk: PublishedChunk) -> bool:
-    return given.path == path and given.span.overlaps(Span(chunk.start_line, chunk.end_line))
+def _overlap(hit_chunk: Chunk, path: str, chunk: PublishedChunk) -> bool:
+    return hit_chunk.path == path and hit_chunk.span.overlaps(Span(chunk.start_line, chunk.end_line))
 
 
 @lru_cache(maxsize=1)

@@ -41,8 +41,8 @@ def wanted_chunks(
             continue
         count += 1
         for info in view.describe([doc for doc in view.resolve(ids) if doc is not None]):
-            told = (FORMAT, model, with_text, info.id, info.start_line, info.end_line)
-            named = "\0".join(map(str, told)).encode("utf-8", "replace")
+            content = (FORMAT, model, with_text, info.id, info.start_line, info.end_line)
+            named = "\0".join(map(str, content)).encode("utf-8", "replace")
             wanted[str(uuid.UUID(bytes=hashlib.blake2b(named, digest_size=16).digest()))] = info.id
     return wanted, count
 
@@ -53,10 +53,10 @@ def points_of(view: SnapshotView, wanted: Mapping[str, str], *, with_text: bool)
     Raises `CarrelError` where a file changed since it was indexed.
     """
     docs = [doc for doc in view.resolve(list(wanted.values())) if doc is not None]
-    found = [chunk for chunk in view.read_current(docs, CancelToken()) if not isinstance(chunk, str)]
-    if len(found) < len(wanted):
+    chunks = [chunk for chunk in view.read_current(docs, CancelToken()) if not isinstance(chunk, str)]
+    if len(chunks) < len(wanted):
         raise CarrelError("Files changed while they were published", "Nothing of this run is visible; run it again.")
-    return [_point(point, chunk, view.vector(doc), with_text) for point, doc, chunk in zip(wanted, docs, found, strict=True)]
+    return [_point(point, chunk, view.vector(doc), with_text) for point, doc, chunk in zip(wanted, docs, chunks, strict=True)]
 
 
 def _point(point: str, chunk: CurrentChunk, vector: bytes, with_text: bool) -> Point:
@@ -109,11 +109,11 @@ def words_of(fields: Fields) -> Sparse:
         correction = 1.0 - by_length + by_length * counts.total() / usual
         for term, count in counts.items():
             weights[term] = weights.get(term, 0.0) + weight * count / correction
-    found: dict[int, float] = {}
+    values: dict[int, float] = {}
     for term, weight in weights.items():
         index = term_index(term)
-        found[index] = round(max(found.get(index, 0.0), weight / (_K1 + weight)), 4)
-    return tuple(sorted(found.items()))
+        values[index] = round(max(values.get(index, 0.0), weight / (_K1 + weight)), 4)
+    return tuple(sorted(values.items()))
 
 
 def terms(text: str) -> Iterable[str]:

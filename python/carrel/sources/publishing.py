@@ -215,7 +215,7 @@ def _failures_of(repository: PublishedStore, state: str) -> Iterator[None]:
 
 async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Wait for all; where one fails or the caller is cancelled, the others are cancelled and have ended when this does."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -226,22 +226,22 @@ async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 async def _difference(repository: PublishedStore, wanted: Mapping[str, str], held: Head) -> _Difference:
     """Compare what is wanted with all that is there."""
-    found, seen, dead = _Difference(), set[str](), frozenset(held.dead)
+    difference, seen, dead = _Difference(), set[str](), frozenset(held.dead)
     async for page in repository.kept():
         for point in page:
             removed = point.removed
             visible = point.added <= held.generation and point.added not in dead
             if removed is not None and removed <= held.generation and removed not in dead:
-                found.delete.append(point.id)
+                difference.delete.append(point.id)
             elif point.id in wanted:
                 seen.add(point.id)
                 if not visible and point.added != held.claim:
-                    found.take_over.append(point.id)
+                    difference.take_over.append(point.id)
                 if removed is not None:
-                    found.restore.append(point.id)
+                    difference.restore.append(point.id)
             elif not visible:
-                found.delete.append(point.id)
+                difference.delete.append(point.id)
             elif removed != held.claim:
-                found.remove.append(point.id)
-    found.add = [point for point in wanted if point not in seen]
-    return found
+                difference.remove.append(point.id)
+    difference.add = [point for point in wanted if point not in seen]
+    return difference

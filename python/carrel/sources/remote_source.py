@@ -41,7 +41,7 @@ _MOST_NAMED = 3
 """Files that a notice names."""
 
 
-class _Own(NamedTuple):
+class _Checkout(NamedTuple):
     """The workspace's index, and what it is of."""
 
     view: SnapshotView
@@ -95,55 +95,55 @@ class RemoteSource:
         *,
         explicit: bool,  # noqa: ARG002 - as every source
         wait_ms: int,  # noqa: ARG002
-        own: SnapshotView | None = None,
+        view: SnapshotView | None = None,
     ) -> list[Hit]:
-        """Return its chunks for a question, best first, without those whose files the workspace's index `own` holds.
+        """Return its chunks for a question, best first, without those whose files the workspace's index `view` holds.
 
         Raises `CarrelError` where its server can't answer.
         """
-        held = _Own(own, await own_checkout(self.root).place()) if own is not None else None
+        held = _Checkout(view, await own_checkout(self.root).place()) if view is not None else None
         return await self._ask(lambda: self._search(query, held))
 
-    async def _search(self, query: Query, own: _Own | None) -> list[Hit]:
+    async def _search(self, query: Query, checkout: _Checkout | None) -> list[Hit]:
         from carrel.sources.published_search import RemoteQuestion
 
-        asked = RemoteQuestion.read(self.mask_question(query.searched_text))
+        request = RemoteQuestion.read(self.mask_question(query.searched_text))
         if self._head is None:
             self._head = await self._visible()
-        found: tuple[list[Hit], frozenset[str]] | BaseException
+        answer: tuple[list[Hit], frozenset[str]] | BaseException
         for _ in range(2):
             head = self._head
-            vector, by_words = await self._vector(asked, head)
+            vector, by_words = await self._vector(request, head)
             # Whether what was searched is still what is visible is asked at the same time; its vectors may be gone if it isn't.
-            found, now = await asyncio.gather(
-                self._hits(asked, head, vector, query, own), self._visible(), return_exceptions=True
+            answer, now = await asyncio.gather(
+                self._hits(request, head, vector, query, checkout), self._visible(), return_exceptions=True
             )
             if isinstance(now, BaseException):
                 raise now
-            if isinstance(found, ProviderError) and now.generation == head.generation:
+            if isinstance(answer, ProviderError) and now.generation == head.generation:
                 now = await self._visible()  # it may have changed, and the old vectors gone, after the first answer
             self._head = now
             if now.generation == head.generation:
                 break
-        if isinstance(found, BaseException):
-            raise found
-        hits, left_out = found
+        if isinstance(answer, BaseException):
+            raise answer
+        hits, left_out = answer
         self.notice = " ".join(filter(None, (by_words, self._contents_note(left_out)))) or None
         return hits
 
     async def _hits(
-        self, asked: RemoteQuestion, head: Head, vector: list[float], query: Query, own: _Own | None
+        self, request: RemoteQuestion, head: Head, vector: list[float], query: Query, checkout: _Checkout | None
     ) -> tuple[list[Hit], frozenset[str]]:
         """Return hits, and the paths that were left out of them."""
         from carrel.sources.published_search import POOL, Shown, best_ids, ranked
 
-        found = await self.repository.search(head, vector, asked.indices, POOL, len(query.text))
-        points = await self.repository.read(best_ids(found))
+        result = await self.repository.search(head, vector, request.indices, POOL, len(query.text))
+        points = await self.repository.read(best_ids(result))
         shown = Shown(self.id, self.address, head, self.mask)
 
         def work() -> tuple[list[Hit], frozenset[str]]:
-            local = self._local(points, head, own)
-            return ranked(asked, found, [point for point in points if point.chunk.path not in local], shown, query), local
+            local = self._local(points, head, checkout)
+            return ranked(request, result, [point for point in points if point.chunk.path not in local], shown, query), local
 
         return await asyncio.to_thread(work)
 
@@ -153,11 +153,11 @@ class RemoteSource:
             raise ProviderError(f"Nothing is published as {self.address} yet", "Publish it: `carrel publish --repo NAME`.")
         return head
 
-    async def _vector(self, asked: RemoteQuestion, head: Head) -> tuple[list[float], str]:
+    async def _vector(self, request: RemoteQuestion, head: Head) -> tuple[list[float], str]:
         """Return the question's vector of the model that the repository was published with, and why it is empty, if it is."""
         from carrel.model_calls.embedding import embed_queries
 
-        text = asked.question.text
+        text = request.question.text
         model = self.embedder(head.model)
         if model is None:
             return [], (
@@ -167,23 +167,23 @@ class RemoteSource:
         if not text:
             return [], ""
         try:
-            given = (await embed_queries(model, [text], seconds=SECONDS / 2))[text]
+            vector = (await embed_queries(model, [text], seconds=SECONDS / 2))[text]
         except CarrelError as error:
             return [], f"{str(error).rstrip('.')}. {self.address.name} was searched by words alone."
-        return list(struct.unpack(f"<{len(given) // 4}f", given)), ""
+        return list(struct.unpack(f"<{len(vector) // 4}f", vector)), ""
 
-    def _local(self, points: Sequence[ReadPoint], head: Head, own: _Own | None) -> frozenset[str]:
+    def _local(self, points: Sequence[ReadPoint], head: Head, checkout: _Checkout | None) -> frozenset[str]:
         """Return the paths whose files the workspace's index holds as they are now, where it is the same repository.
 
         Runs on a thread. The whole name must be the same: `billing` of another owner is another repository.
         """
-        if own is None or not points:
+        if checkout is None or not points:
             return frozenset()
-        origin, prefix = own.place
+        origin, prefix = checkout.place
         if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
             return frozenset()
         inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
-        return frozenset(path for path in inside if own.view.text(path.removeprefix(prefix)) is not None)
+        return frozenset(path for path in inside if checkout.view.text(path.removeprefix(prefix)) is not None)
 
     def _contents_note(self, left_out: frozenset[str]) -> str:
         """Say which files' own contents answer; empty for none."""
@@ -232,7 +232,7 @@ class RemoteSource:
             raise ProviderError(f"{self._last_problem.rstrip('.')}. It is asked again in {self._rests_until - began:.0f} s")
         try:
             async with asyncio.timeout(SECONDS):
-                found = await work()
+                result = await work()
         except TimeoutError:
             slow = ProviderError(f"{self.address} gave no answer within {SECONDS:g} s", retryable=True)
             self._failed(slow)
@@ -247,7 +247,7 @@ class RemoteSource:
             self._failed(error)
             raise
         self._rest = self._rests_until = 0.0
-        return found
+        return result
 
     def _failed(self, error: ProviderError) -> None:
         """Leave the server alone for a while."""
@@ -261,8 +261,8 @@ def remote_source(
     """Return a published repository as a source of the workspace at `root`; models and rules are those of each moment."""
 
     def embedder(model: str) -> Embedder | None:
-        known = (bundled(), composition.embedder(settings()))
-        return next((one for one in known if one.spec.id == model), None)
+        candidates = (bundled(), composition.embedder(settings()))
+        return next((candidate for candidate in candidates if candidate.spec.id == model), None)
 
     def mask(path: str, text: str) -> str:
         from carrel.index.index_opening import secret_options

@@ -186,17 +186,17 @@ class ServedSource:
         *,
         explicit: bool,
         wait_ms: int,
-        own: SnapshotView | None = None,  # noqa: ARG002 - as every source
+        view: SnapshotView | None = None,  # noqa: ARG002 - as every source
     ) -> list[Hit]:
         """Return its passages for a question, best first. Raises `CarrelError` where none of its indexes can answer."""
         if self.settings.kind != "mcp" and not self.folder.is_dir():
             raise CarrelError(f"{self.folder} is not there", f"Bring it back, or `carrel sources remove {self.id}`.")
-        found = await asyncio.gather(
+        answers = await asyncio.gather(
             *(self._search(part, query, explicit=explicit, wait_ms=wait_ms) for part in self.parts), return_exceptions=True
         )
-        hits = [hit for part in found if not isinstance(part, BaseException) for hit in part]
-        errors = [part for part in found if isinstance(part, BaseException)]
-        if errors and len(errors) == len(found):
+        hits = [hit for part in answers if not isinstance(part, BaseException) for hit in part]
+        errors = [part for part in answers if isinstance(part, BaseException)]
+        if errors and len(errors) == len(answers):
             raise errors[0]
         return sorted(hits, key=lambda hit: -hit.score)[: query.limit]
 
@@ -213,16 +213,16 @@ class ServedSource:
             raise
         everything = Filters()
         plain = replace(query, filters=everything, left_out=(), active_path=None, open_paths=(), pinned=(), documents=True)
-        asked, max_age = replace(plain, limit=looked_at(query)), query.filters.max_age_days
+        wide_query, max_age = replace(plain, limit=looked_at(query)), query.filters.max_age_days
 
         def finish(ranking: Ranking, token: CancelToken) -> list[Hit]:
-            hits = read(ranking, asked, token).hits
+            hits = read(ranking, wide_query, token).hits
             if part.mirror:
                 hits = tuple(hit for hit in hits if not part.mirror.refused(hit.chunk.path))
             return passages(hits, ranking.view, part.facts, part.shown, max_age_days=max_age)
 
         return await retrieve_assisted(
-            Question(asked), index.store.snapshot, index.embedder, ALONE, part.workspace.run_interactive, finish
+            Question(wide_query), index.store.snapshot, index.embedder, ALONE, part.workspace.run_interactive, finish
         )
 
     async def bring_up_to_date(self, wait_ms: int) -> None:

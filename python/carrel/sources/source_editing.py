@@ -45,14 +45,14 @@ class WantedSource:
 class SourceChange:
     """What would be written: `fields` under the id, or None where the source is removed. `before` is None where it is new.
 
-    `found` is the entry as the settings file has it, None for none: nothing is written where it isn't so any more.
+    `entry` is that of the settings file, None for none: nothing is written where it isn't so any more.
     """
 
     id: str
     source: SourceSettings
     before: SourceSettings | None
     fields: Mapping[str, Any] | None
-    found: Any = None
+    entry: Any = None
 
     @property
     def leaves(self) -> SourceSettings | None:
@@ -90,7 +90,7 @@ def write(change: SourceChange) -> Path:
     """
     from carrel.settings.settings_writer import set_source  # noqa: PLC0415 - it loads an editor of TOML
 
-    path = set_source(change.id, change.fields, found=change.found)
+    path = set_source(change.id, change.fields, entry=change.entry)
     if change.leaves:
         knowledge.forget(resolve(read_user())[0], change.id, change.leaves)
     return path
@@ -125,8 +125,8 @@ def place_of(source: SourceSettings) -> str:
 def command_of(wanted: WantedSource) -> str:
     """Return the command that adds a source in a terminal."""
     options = {"--description": wanted.description, "--outdated-after": wanted.outdated_after_days, "--key": wanted.key}
-    given = [word for option, value in options.items() if value for word in (option, str(value))]
-    words = ["carrel", "sources", "add", wanted.id, *filter(None, [wanted.place]), *(["--git"] if wanted.git else []), *given]
+    arguments = [word for option, value in options.items() if value for word in (option, str(value))]
+    words = ["carrel", "sources", "add", wanted.id, *filter(None, [wanted.place]), *(["--git"] if wanted.git else []), *arguments]
     import shlex  # noqa: PLC0415 - few commands say one
 
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
@@ -143,7 +143,7 @@ def _local(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, dict[
     folder = "" if server else place
     if folder:
         folder = _folder(folder)
-    given = SourceSettings(
+    source = SourceSettings(
         kind="git" if wanted.git else "mcp" if server else "documents",
         folder=folder,
         server=server,
@@ -151,10 +151,10 @@ def _local(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, dict[
         description=wanted.description,
         outdated_after_days=wanted.outdated_after_days,
     )
-    known = _existing(written, name, moved=bool(place or wanted.git))
+    entry = _existing(written, name, moved=bool(place or wanted.git))
     if server and server not in resolve(read_user())[0].tools.servers:
         raise InvalidInput("place", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
-    return name, {**known, **to_options(given)}
+    return name, {**entry, **to_options(source)}
 
 
 def _folder(text: str) -> str:
@@ -166,28 +166,28 @@ def _folder(text: str) -> str:
     if not path.is_absolute():
         raise InvalidInput("place", f"{text} is no absolute path")
     try:
-        is_folder, found = path.is_dir(), str(path.resolve())
-        found.encode()
+        is_folder, resolved_path = path.is_dir(), str(path.resolve())
+        resolved_path.encode()
     except UnicodeEncodeError:
         raise InvalidInput("place", "its name isn't UTF-8, so that no settings file can hold it") from None
     except (OSError, ValueError) as error:
         raise InvalidInput("place", f"{text} can't be opened ({getattr(error, 'strerror', None) or error})") from None
     if not is_folder:
         raise InvalidInput("place", f"{text} is no folder")
-    return found
+    return resolved_path
 
 
 def _repository(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the id and the settings of a published repository; where no id is given, its name is one."""
     if wanted.git or wanted.outdated_after_days:
         raise InvalidInput("place", "is no folder", "Leave out --git and --outdated-after.")
-    known = _existing(written, wanted.id, moved=False, repository=True)
-    address = PublishedAddress.read(wanted.place or str(known.get("url", wanted.id)))
-    name = wanted.id if wanted.place or known else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
-    if str(address) != known.get("url"):  # a key is for one server
-        known.pop("key", None)
-    given = SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description)
-    return name, {**known, **to_options(given)}
+    entry = _existing(written, wanted.id, moved=False, repository=True)
+    address = PublishedAddress.read(wanted.place or str(entry.get("url", wanted.id)))
+    name = wanted.id if wanted.place or entry else re.sub(r"[^a-z0-9_-]+", "-", address.name.lower())[:40]
+    if str(address) != entry.get("url"):  # a key is for one server
+        entry.pop("key", None)
+    source = SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description)
+    return name, {**entry, **to_options(source)}
 
 
 def destination(source: SourceSettings) -> Destination | None:
@@ -212,13 +212,11 @@ def _readable(written: Mapping[str, Any], name: str) -> SourceSettings | None:
 
 
 def _existing(written: Mapping[str, Any], name: str, *, moved: bool, repository: bool = False) -> dict[str, Any]:
-    """Return what the person's settings file has under this id, if it is of that kind; without where it is, if that is given
-    anew.
-    """
-    found = written.get(name)
-    if not isinstance(found, dict) or (found.get("kind") == "repository") != repository:
+    """Return the entry of the person's settings file under this id, if it is of that kind; where `moved`, without its place."""
+    entry = written.get(name)
+    if not isinstance(entry, dict) or (entry.get("kind") == "repository") != repository:
         return {}
-    return {key: value for key, value in found.items() if not moved or key not in _PLACE}
+    return {key: value for key, value in entry.items() if not moved or key not in _PLACE}
 
 
 def _place(source: SourceSettings) -> tuple[object, ...]:

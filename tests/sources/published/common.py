@@ -77,7 +77,7 @@ def source(
 
 
 async def found(one: RemoteSource, text: str = LOGIN, own: Any = None) -> list[Hit]:
-    return await one.search(Query(text, 5), explicit=True, wait_ms=0, own=own)
+    return await one.search(Query(text, 5), explicit=True, wait_ms=0, view=own)
 
 
 def files(hits: Sequence[Hit]) -> set[str]:

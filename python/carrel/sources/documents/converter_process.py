@@ -69,7 +69,7 @@ async def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[s
     try:
         async with asyncio.timeout(seconds):
             written = await _talk(process, data)
-        found = json.loads(written)
+        fields = json.loads(written)
     except TimeoutError:
         return too_long
     except (OSError, ValueError):
@@ -77,9 +77,9 @@ async def convert(kind: str, data: bytes, *, seconds: float = SECONDS) -> dict[s
         return too_long if limit is not None and process.returncode == -limit else _NOT_UNDERSTOOD
     finally:
         await _ended(process)
-    if "missing" in found:
+    if "missing" in fields:
         return {"problem": f"needs packages that aren't installed: {how_to_install('documents')}"}
-    return {str(key): whole_characters(str(value)) for key, value in found.items()}
+    return {str(key): whole_characters(str(value)) for key, value in fields.items()}
 
 
 async def _talk(process: asyncio.subprocess.Process, data: bytes) -> bytes:

@@ -56,16 +56,16 @@ def facts_of(head: str, path: str) -> DocumentFacts:
         if not match:
             continue
         name, value = match[1].strip().lower(), match[2].strip("\"' ")
-        if name in _VERSIONS and not version and (found := _VERSION.match(value)):
-            version = found[1].rstrip(".")
+        if name in _VERSIONS and not version and (version_match := _VERSION.match(value)):
+            version = version_match[1].rstrip(".")
         elif name in _DATES and updated is None:
             updated = _day(_DAY.search(value))
         elif name in _CREATED and created is None:
             created = _day(_DAY.search(value))
         elif name == "title" and not title:
             title = value
-    if not version and (found := _NAME_VERSION.search(PurePosixPath(path).name)):
-        version = found[1].replace("_", ".")
+    if not version and (version_match := _NAME_VERSION.search(PurePosixPath(path).name)):
+        version = version_match[1].replace("_", ".")
     if updated is None:
         updated = created if created is not None else _day(_NAME_DAY.search(path))
     return DocumentFacts(title, version, updated)
@@ -91,12 +91,12 @@ def superseded(paths: Iterable[str], facts: Mapping[str, DocumentFacts]) -> dict
     groups: dict[str, list[str]] = {}
     for path in paths:
         groups.setdefault(document_key(path), []).append(path)
-    found = {}
+    newest_by_path = {}
     for group in groups.values():
         if len(group) > 1:
             newest = max(group, key=lambda path: newest_first(path, facts.get(path) or facts_of("", path)))
-            found.update({path: newest for path in group if path != newest})
-    return found
+            newest_by_path.update({path: newest for path in group if path != newest})
+    return newest_by_path
 
 
 def remaining(age_days: float, outdated_after: float) -> float:

@@ -87,13 +87,13 @@ class GitMirror:
             return 0
         head = git.head(self.root)
         compared()
-        known, partial = self._last_commit()
+        last_commit, partial = self._last_commit()
         self._problem = _NO_GIT if head is None else _PARTIAL if partial else ""
-        if head is None or head == known:
+        if head is None or head == last_commit:
             return 0
-        grows = known is not None and git.descends(self.root, known)
+        grows = last_commit is not None and git.descends(self.root, last_commit)
         months = _Months(cancel)
-        whole = git.log(self.root, months.add, limit=MOST_COMMITS, since=known if grows else None) or months.full
+        whole = git.log(self.root, months.add, limit=MOST_COMMITS, since=last_commit if grows else None) or months.full
         if cancel.cancelled or not (whole or months.commits):
             self._problem = self._problem if cancel.cancelled else _NO_GIT
             return 0

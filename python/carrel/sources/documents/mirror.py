@@ -128,8 +128,8 @@ class Mirror:
                 read = await native(partial(self._read, state, original))
                 if read is None:
                     continue
-                found = await self._convert(suffix_to_convert(read.path) or "", read.data)
-                changed += await native(partial(self._keep, state, read, found))
+                fields = await self._convert(suffix_to_convert(read.path) or "", read.data)
+                changed += await native(partial(self._keep, state, read, fields))
         finally:
             # At once: where this was cancelled, no thread may be left to do it.
             with contextlib.suppress(OSError):
@@ -145,8 +145,8 @@ class Mirror:
         self.prepare()
         originals = list(self._originals())
         compared()
-        found = {original.path for original in originals}
-        gone = [known for known in (*state.files, *state.failed) if known not in found]
+        paths = {original.path for original in originals}
+        gone = [path for path in (*state.files, *state.failed) if path not in paths]
         for path in gone:
             self._drop(path)
             state.failed.pop(path, None)
@@ -171,12 +171,12 @@ class Mirror:
                 if not problem and self._decide(path) is not None:
                     continue
                 try:
-                    found = (Path(folder) / name).lstat()
+                    status = (Path(folder) / name).lstat()
                 except OSError as error:
                     _raise_fault(error)
                     continue
                 left -= 1
-                yield _Original(path, [found.st_mtime_ns, found.st_size, FORMAT], problem)
+                yield _Original(path, [status.st_mtime_ns, status.st_size, FORMAT], problem)
                 if not left:
                     return
 
@@ -202,22 +202,22 @@ class Mirror:
             else:
                 self._fail(state, path, stamp, reason)
             return None
-        digest, known = hashlib.sha256(data).hexdigest(), _entry(state, path)
-        if known.get("sha256") == digest and known["stamp"][2] == FORMAT:
-            known["stamp"] = stamp
+        digest, entry = hashlib.sha256(data).hexdigest(), _entry(state, path)
+        if entry.get("sha256") == digest and entry["stamp"][2] == FORMAT:
+            entry["stamp"] = stamp
             state.failed.pop(path, None)
             return None
         return _Read(path, stamp, data, digest)
 
-    def _keep(self, state: MirrorState, read: _Read, found: dict[str, str]) -> bool:
+    def _keep(self, state: MirrorState, read: _Read, fields: dict[str, str]) -> bool:
         """Write what a document was converted to; tell whether there was something. Raises `StoreError`."""
-        if reason := found.get("problem"):
+        if reason := fields.get("problem"):
             self._fail(state, read.path, read.stamp, reason)
             return False
         target = self.texts / f"{read.path}.md"
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace_file(target, _page(read.path, found).encode())
+            replace_file(target, _page(read.path, fields).encode())
             os.utime(target, ns=(read.stamp[0], read.stamp[0]))
         except OSError as error:
             if is_system_fault(error) or isinstance(error, PermissionError):
@@ -244,10 +244,10 @@ class Mirror:
                 raise text_folder.not_writable(self.texts, error) from None
 
     def _read_state(self) -> MirrorState:
-        """Return what is known. Raises `StoreError` where it can't be read at the moment: it must not be forgotten."""
+        """Return the written state. Raises `StoreError` where it can't be read at the moment: it must not be forgotten."""
         try:
-            found = os.stat(self._directory / _STATE)  # noqa: PTH116 - each question asks
-            stamp = (found.st_mtime_ns, found.st_size)
+            status = os.stat(self._directory / _STATE)  # noqa: PTH116 - each question asks
+            stamp = (status.st_mtime_ns, status.st_size)
             if self._state is None or stamp != self._state_stamp:
                 raw = json.loads((self._directory / _STATE).read_text("utf-8"))
                 self._state, self._state_stamp = MirrorState(dict(raw["files"]), dict(raw["failed"])), stamp
@@ -283,7 +283,7 @@ def unusable_name(name: str, *, windows: bool = sys.platform == "win32") -> str:
     return ""
 
 
-def _page(path: str, found: dict[str, str]) -> str:
-    title = " ".join(found.get("title", "").split()) or " ".join(Path(path).stem.split())
-    head = front_matter({"title": title, "updated_at": found.get("updated_at", ""), "version": found.get("version", "")})
-    return f"{head}\n# {title}\n\n{found['text']}\n"
+def _page(path: str, fields: dict[str, str]) -> str:
+    title = " ".join(fields.get("title", "").split()) or " ".join(Path(path).stem.split())
+    head = front_matter({"title": title, "updated_at": fields.get("updated_at", ""), "version": fields.get("version", "")})
+    return f"{head}\n# {title}\n\n{fields['text']}\n"

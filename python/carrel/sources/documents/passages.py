@@ -45,11 +45,11 @@ class FactsCache:
 
     def of(self, view: SnapshotView, path: str, content_hash: str) -> DocumentFacts:
         """Return the facts of one document, read again where it changed."""
-        known = self.facts.get(path)
-        if known is None or known[0] != content_hash:
-            known = (content_hash, document_facts(view, path))
-            self.facts[path] = known
-        return known[1]
+        entry = self.facts.get(path)
+        if entry is None or entry[0] != content_hash:
+            entry = (content_hash, document_facts(view, path))
+            self.facts[path] = entry
+        return entry[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +84,23 @@ def passages(
 
     An older version stands only where the newest wasn't found, and says so.
     """
-    known = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
-    found = {hit.chunk.path for hit in hits}
-    keys = {document_key(path) for path in found}
+    facts = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
+    paths = {hit.chunk.path for hit in hits}
+    keys = {document_key(path) for path in paths}
     siblings = [path for path in view.paths() if document_key(path) in keys]
     for path in siblings:  # few: the versions of what was found
-        if path not in known and (chunks := view.file_chunks(path)):
-            known[path] = cache.of(view, path, chunks[0].content_hash)
-    newer = superseded(siblings, known)
-    given = []
+        if path not in facts and (chunks := view.file_chunks(path)):
+            facts[path] = cache.of(view, path, chunks[0].content_hash)
+    newer = superseded(siblings, facts)
+    results = []
     for hit in hits:
         path = hit.chunk.path
-        if newer.get(path) in found:
+        if newer.get(path) in paths:
             continue
-        told = _with_facts(hit, known[path], newer.get(path), shown, now())
-        if max_age_days is None or now() - told.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
-            given.append(told)
-    return sorted(given, key=lambda hit: -hit.score)
+        passage = _with_facts(hit, facts[path], newer.get(path), shown, now())
+        if max_age_days is None or now() - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
+            results.append(passage)
+    return sorted(results, key=lambda hit: -hit.score)
 
 
 def fresh(ranking: Ranking, *, now: Callable[[], float] = time.time) -> Ranking:
@@ -137,10 +137,10 @@ def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown,
     ]
     origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
     kept = LEAST_OF_A_SCORE if newer else remaining(age, shown.outdated_after)
-    told = replace(
+    chunk = replace(
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )
-    return replace(hit, chunk=told, score=round(hit.score * kept, 4))
+    return replace(hit, chunk=chunk, score=round(hit.score * kept, 4))
 
 
 def _without_front_matter(chunk: Chunk) -> Chunk:
@@ -156,13 +156,15 @@ def _without_front_matter(chunk: Chunk) -> Chunk:
     return replace(chunk, text="".join(rows[begin:]), span=replace(chunk.span, start_line=1 + begin))
 
 
-def merged(own: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, asked: Collection[str]) -> list[Hit]:
+def merged(
+    workspace_hits: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, targets: Collection[str]
+) -> list[Hit]:
     """Merge the hits of the workspace with those of other sources by relevance; the order of each stays.
 
-    Of equals those of a source in `asked`, which the question was sent to for a reason, come first.
+    Of equals those of a source in `targets`, which the question was sent to for a reason, come first.
     """
-    lists = [own, *(_allowed(hits, query) for hits in others)]
-    return merge_by_score(lists, query.limit, first=lambda hit: _source(hit) in asked)
+    lists = [workspace_hits, *(_allowed(hits, query) for hits in others)]
+    return merge_by_score(lists, query.limit, first=lambda hit: _source(hit) in targets)
 
 
 def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:

@@ -57,7 +57,7 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
             f"There is no MCP server {source.server} among your tools",
             f"Add it with `carrel tools add {source.server} -- PROGRAM`.",
         )
-    found: list[ResourceText] = []
+    resources: list[ResourceText] = []
     left = MOST_CHARACTERS
     try:
         async with asyncio.timeout(SECONDS), catalogue.connect(source.server, server) as connection:
@@ -65,25 +65,25 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
             for row in rows[:MOST_RESOURCES]:
                 uri = str(row["uri"])
                 if not str(row.get("mimeType", "text/")).startswith(_TEXTS):
-                    found.append(ResourceText(uri, problem=f"its kind, {row['mimeType']}, is no text"))
+                    resources.append(ResourceText(uri, problem=f"its kind, {row['mimeType']}, is no text"))
                     continue
                 try:
                     text = await connection.read_resource(uri)
                 except ProviderError as error:
-                    found.append(ResourceText(uri, problem=str(error), unread=True))
+                    resources.append(ResourceText(uri, problem=str(error), unread=True))
                     continue
-                found.append(_resource(row, text[:LONGEST_TEXT]))
-                left -= len(found[-1].text)
+                resources.append(_resource(row, text[:LONGEST_TEXT]))
+                left -= len(resources[-1].text)
                 if left < 0:  # what keeps them says so of the last one
                     break
     except TimeoutError:
-        if not found:
+        if not resources:
             raise ProviderError(f"The MCP server {source.server} gave no resources within {SECONDS:g} s") from None
-        found.append(ResourceText(".", problem=f"not all resources were given within {SECONDS:g} s", unread=True))
-        return found
+        resources.append(ResourceText(".", problem=f"not all resources were given within {SECONDS:g} s", unread=True))
+        return resources
     if len(rows) > MOST_RESOURCES:
-        found.append(ResourceText(".", problem=f"only the first {MOST_RESOURCES} of {len(rows)} resources are read"))
-    return found
+        resources.append(ResourceText(".", problem=f"only the first {MOST_RESOURCES} of {len(rows)} resources are read"))
+    return resources
 
 
 def _resource(row: dict[str, Any], text: str) -> ResourceText:
@@ -166,20 +166,20 @@ class ResourceMirror:
         if not due:
             return 0
         try:
-            found = await self._fetch()
+            resources = await self._fetch()
         except CarrelError as error:
             self._failed, self._next = {".": str(error)}, now + 60 * RETRY_MINUTES
             return 0
-        return 0 if cancel.cancelled else await native(partial(self._keep, found, now))
+        return 0 if cancel.cancelled else await native(partial(self._keep, resources, now))
 
     def _is_due(self, now: float) -> bool:
         self.prepare()
         return now >= max(self._next, self._read_at() + 60 * MINUTES)
 
-    def _keep(self, found: Sequence[ResourceText], now: float) -> int:
+    def _keep(self, resources: Sequence[ResourceText], now: float) -> int:
         try:
-            changed = self._write(found)
-            if any(resource.unread for resource in found):
+            changed = self._write(resources)
+            if any(resource.unread for resource in resources):
                 self._next = now + 60 * RETRY_MINUTES
             else:
                 replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
@@ -198,10 +198,10 @@ class ResourceMirror:
             return min(float(state["at"]), self._now()) if state["format"] == _FORMAT else 0.0
         return 0.0
 
-    def _write(self, found: Sequence[ResourceText]) -> int:
+    def _write(self, resources: Sequence[ResourceText]) -> int:
         """Write what is new or changed and delete what is offered no more."""
         self._failed, changed, left, kept = {}, 0, MOST_CHARACTERS, set[str]()
-        for resource in found:
+        for resource in resources:
             if resource.problem:
                 self._failed[resource.uri] = resource.problem
                 if resource.unread:
@@ -218,7 +218,7 @@ class ResourceMirror:
             if not path.exists() or path.read_bytes() != page:
                 replace_file(path, page)
                 changed += 1
-        if any(resource.unread and resource.uri == "." for resource in found):
+        if any(resource.unread and resource.uri == "." for resource in resources):
             return changed
         for path in self.texts.glob("*.md"):
             if path.name not in kept:

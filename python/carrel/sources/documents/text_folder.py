@@ -19,10 +19,10 @@ def read_below(root: Path, relative: str, most: int) -> bytes:
     """Return the bytes of a regular file. Raises `OSError` for a link, another kind of file, and more than `most` bytes."""
     handle = _open(root, relative)
     with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError("is no regular file")
-        if found.st_size > most:
+        if status.st_size > most:
             raise OSError(f"is larger than {most:,} bytes")
         data = file.read(most + 1)
     if len(data) > most:

@@ -39,11 +39,11 @@ class UnreadableDocumentError(ValueError):
 
 def to_markdown(kind: str, data: bytes) -> dict[str, str]:
     """Return the `text` of a document with what it says of itself: `title`, `updated_at` (ISO 8601), `version`."""
-    found = {"pdf": _pdf, "docx": _word}.get(kind, _html)(data)
-    text = found["text"].replace("\r\n", "\n").strip()
+    document = {"pdf": _pdf, "docx": _word}.get(kind, _html)(data)
+    text = document["text"].replace("\r\n", "\n").strip()
     if not re.search(r"\w", text):
         raise UnreadableDocumentError("holds no text (a scan has none until it was recognised)")
-    return {**{name: str(value)[:_LONGEST_FACT] for name, value in found.items()}, "text": text[:LONGEST_TEXT]}
+    return {**{name: str(value)[:_LONGEST_FACT] for name, value in document.items()}, "text": text[:LONGEST_TEXT]}
 
 
 def _pdf(data: bytes) -> dict[str, str]:
@@ -60,11 +60,11 @@ def _pdf(data: bytes) -> dict[str, str]:
         length += len(text)
         if length > LONGEST_TEXT or number == _MOST_PAGES:
             break
-    told = reader.metadata
-    changed = told.modification_date if told else None
+    metadata = reader.metadata
+    changed = metadata.modification_date if metadata else None
     return {
         "text": "\n\n".join(pages),
-        "title": (told.title if told else None) or "",
+        "title": (metadata.title if metadata else None) or "",
         "updated_at": changed.isoformat() if changed else "",
     }
 
@@ -75,14 +75,14 @@ def _word(data: bytes) -> dict[str, str]:
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         if sum(part.file_size for part in parts.infolist()) > _MOST_UNPACKED:
             raise UnreadableDocumentError(f"holds more than {_MOST_UNPACKED:,} bytes when it is unpacked")
-        told = parts.read("docProps/core.xml").decode("utf-8", "replace") if "docProps/core.xml" in parts.namelist() else ""
+        properties = parts.read("docProps/core.xml").decode("utf-8", "replace") if "docProps/core.xml" in parts.namelist() else ""
     nothing = mammoth.images.img_element(lambda _: {"src": ""})
     html = mammoth.convert_to_html(io.BytesIO(data), convert_image=nothing, external_file_access=False).value
     return {
         "text": _markdown(html),
-        "title": _element(told, "dc:title"),
-        "updated_at": _element(told, "dcterms:modified"),
-        "version": _element(told, "cp:version"),
+        "title": _element(properties, "dc:title"),
+        "updated_at": _element(properties, "dcterms:modified"),
+        "version": _element(properties, "cp:version"),
     }
 
 
@@ -123,8 +123,8 @@ def _escaped(text: str) -> str:
 
 
 def _element(xml: str, name: str) -> str:
-    found = re.search(rf"<{name}[^>]*>([^<]*)</{name}>", xml)
-    return found[1].strip() if found else ""
+    match = re.search(rf"<{name}[^>]*>([^<]*)</{name}>", xml)
+    return match[1].strip() if match else ""
 
 
 def _limit(seconds: float) -> None:
