@@ -158,5 +158,5 @@ def characters_of(messages: Sequence[Message], body: Mapping[str, Any]) -> int:
 
 
 def _count(reported: object, estimate: int) -> int:
-    known = isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported < 10**9
-    return int(reported) if known and isinstance(reported, int) else estimate
+    is_count = isinstance(reported, int) and not isinstance(reported, bool) and 0 <= reported < 10**9
+    return int(reported) if is_count and isinstance(reported, int) else estimate

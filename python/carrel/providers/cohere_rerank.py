@@ -55,17 +55,17 @@ def cohere_rerank(provider: str, options: ModelSettings, outbound: Outbound) -> 
     api = APIS[provider]
     home = Service(provider, api.title, api.base_url, "reranker")
     service = replace(home, base_url=options.base_url or api.base_url)
-    own = service.destination == home.destination
-    if not own:
+    is_home = service.destination == home.destination
+    if not is_home:
         service = replace(service, title="The reranker")
     model = options.model or api.model
     spec = RerankerSpec(
         f"{provider}:{model}" if model else provider,
         max_texts=options.max_texts or MOST_TEXTS,
         leaves_machine=service.leaves_machine,
-        price=options.price or (api.price if own and model == api.model else 0.0),
+        price=options.price or (api.price if is_home and model == api.model else 0.0),
     )
-    auth = key_for(outbound, service, options.key, own=own and service.leaves_machine)
+    auth = key_for(outbound, service, options.key, is_home=is_home and service.leaves_machine)
     return CohereReranker(ServiceClient(service, outbound, auth), model, spec, api)
 
 
@@ -88,15 +88,15 @@ class CohereReranker:
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score a text; a blank one has 0 and isn't sent, and so has each where the query is blank."""
-        asked = [number for number, text in enumerate(texts) if text.strip()]
+        numbers = [number for number, text in enumerate(texts) if text.strip()]
         scores = [0.0] * len(texts)
-        if asked and query.strip():
+        if numbers and query.strip():
             try:
-                given = await self._ask(query[:LONGEST_QUERY], [texts[number][:LONGEST_TEXT] for number in asked])
+                answers = await self._ask(query[:LONGEST_QUERY], [texts[number][:LONGEST_TEXT] for number in numbers])
             except ProviderError as error:
                 self._warn(str(error))
                 raise
-            for number, score in zip(asked, given, strict=True):
+            for number, score in zip(numbers, answers, strict=True):
                 scores[number] = score
         return scores
 
@@ -126,7 +126,7 @@ class CohereReranker:
             answer = next((answer[name] for name in self._api.results if isinstance(answer.get(name), list)), None)
         if not isinstance(answer, list):
             raise ProviderError(f"{title} gave no scores", "Check `baseUrl`: it must speak Cohere's API, or name its provider.")
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for item in answer:
             fields = item if isinstance(item, dict) else {}
             number = fields.get("index")
@@ -135,13 +135,13 @@ class CohereReranker:
                 raise ProviderError(f"{title} gave a score that belongs to no text.")
             if not isinstance(score, int | float) or isinstance(score, bool) or not math.isfinite(score):
                 raise ProviderError(f"{title} gave a score that is no number.")
-            if number in found:
+            if number in scores:
                 raise ProviderError(f"{title} gave two scores for one text.")
-            found[number] = float(score)
-        if len(found) < many:
-            raise ProviderError(f"{title} gave scores for {len(found)} of {many} texts.")
-        self._raw = self._raw or not all(0 <= score <= 1 for score in found.values())
-        return [_sigmoid(found[number]) if self._raw else found[number] for number in range(many)]
+            scores[number] = float(score)
+        if len(scores) < many:
+            raise ProviderError(f"{title} gave scores for {len(scores)} of {many} texts.")
+        self._raw = self._raw or not all(0 <= score <= 1 for score in scores.values())
+        return [_sigmoid(scores[number]) if self._raw else scores[number] for number in range(many)]
 
 
 def _sigmoid(value: float) -> float:

@@ -214,7 +214,7 @@ class _Session:
     made: Any
     service: Service
     events: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
-    asked: dict[str, str] = field(default_factory=dict)
+    requests: dict[str, str] = field(default_factory=dict)
     """Requests of the program that wait, by the ids of the calls that were made of them."""
     received: int = 0
     prompt_tokens: int = 0
@@ -227,13 +227,13 @@ class _Session:
 
     def results(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages that answer all calls that wait, where the conversation ends with these and nothing else."""
-        last = list(messages[-len(self.asked) :]) if self.asked else []
-        return last if {message.call_id for message in last if message.role == "tool"} == set(self.asked) else []
+        last = list(messages[-len(self.requests) :]) if self.requests else []
+        return last if {message.call_id for message in last if message.role == "tool"} == set(self.requests) else []
 
     async def answer(self, messages: Sequence[Message]) -> None:
         """Give the program the results."""
         for message in self.results(messages):
-            request = _result(self.asked.pop(message.call_id), whole_characters(message.text))
+            request = _result(self.requests.pop(message.call_id), whole_characters(message.text))
             await self.made.rpc.tools.handle_pending_tool_call(request)
         self.received = self.prompt_tokens = self.answer_tokens = 0
 
@@ -261,8 +261,8 @@ class _Session:
                     self.answer_tokens += int(data.output_tokens or 0)
                     reason = data.finish_reason or reason
                 case "external_tool.requested":
-                    identity = made_up_id(self.asked)
-                    self.asked[identity] = data.request_id
+                    identity = made_up_id(self.requests)
+                    self.requests[identity] = data.request_id
                     arguments = data.arguments if isinstance(data.arguments, dict) else {}
                     calls.append(ToolCall(identity, data.tool_name, arguments))
                     expected.discard(data.tool_call_id)

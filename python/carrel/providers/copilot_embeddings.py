@@ -69,9 +69,9 @@ class CopilotEmbedder(ServiceEmbedder):
         self._model = model
         url = options.base_url or (NEWER_URL if self._newer else BASE_URL)
         service = Service(PROVIDER, "GitHub Copilot", url, "embedder", HEADERS, refusals={401: _REFUSED, 403: _REFUSED})
-        known = (NEWER if self._newer else MODELS).get(model, UNKNOWN)
-        own = _is_own(url) and (self._newer or _is_own(options.token_url or TOKEN_URL))
-        sign_in = SignIn(outbound, options.key, scheme="Bearer" if self._newer else "token", own=own)
+        facts = (NEWER if self._newer else MODELS).get(model, UNKNOWN)
+        is_github = _is_github(url) and (self._newer or _is_github(options.token_url or TOKEN_URL))
+        sign_in = SignIn(outbound, options.key, scheme="Bearer" if self._newer else "token", is_github=is_github)
         self._sign_in = sign_in
         self._session: SessionAuth | None = None
         if not self._newer:
@@ -80,23 +80,23 @@ class CopilotEmbedder(ServiceEmbedder):
             )
         auth: Auth = self._session or sign_in
         most = NEWER_MAX_TEXTS if self._newer else MAX_TEXTS
-        self._choose_size = bool(options.dimensions) and options.dimensions != known.dim
+        self._choose_size = bool(options.dimensions) and options.dimensions != facts.dim
         spec = EmbeddingSpec(
             f"{PROVIDER}:{model}" + (f":{options.dimensions}" if self._choose_size else ""),
-            options.dimensions or known.dim,
-            floor=options.floor or known.floor,
+            options.dimensions or facts.dim,
+            floor=options.floor or facts.floor,
             max_texts=min(options.max_texts or most, most),
             max_tokens=MAX_TOKENS,
             leaves_machine=service.leaves_machine,
         )
         client = ServiceClient(service, outbound, auth, seconds_between=SECONDS_BETWEEN, sleep=sleep, transport=transport)
-        super().__init__(outbound, client, auth, spec, known, ExactTokenizer())
+        super().__init__(outbound, client, auth, spec, facts, ExactTokenizer())
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
         """Return where texts go, and where the token is exchanged."""
-        own = super().destinations
-        return (*own, self._session.service.destination) if self._session else own
+        destinations = super().destinations
+        return (*destinations, self._session.service.destination) if self._session else destinations
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -132,7 +132,7 @@ def _newer_rows(answer: Any) -> list[Any] | None:
     return [item.get("embedding") for item in items]
 
 
-def _is_own(url: str) -> bool:
+def _is_github(url: str) -> bool:
     """Tell whether a URL is one of GitHub's own, or of this machine."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()

@@ -49,15 +49,15 @@ class SignIn:
         *,
         host: str = "github.com",
         scheme: str = "token",
-        own: bool = True,
+        is_github: bool = True,
         files: tuple[Path, ...] | None = None,
     ) -> None:
         """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host. `files` hold it, those
         of editors where None.
 
-        `own` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
+        `is_github` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
         """
-        self._own = own
+        self._is_github = is_github
         self._files = files
         self._outbound = outbound
         self._place = place
@@ -81,21 +81,21 @@ class SignIn:
             if key := self._outbound.keys.find(PROVIDER, self._place):
                 return key
             raise ProviderError(f"There is no key of GitHub Copilot in {self._place}", "Put it there, or leave `key` empty.")
-        if not self._own:
+        if not self._is_github:
             raise ProviderError(
                 "Your sign-in of github.com was not sent to another host", 'Say where the key for it is: `key = "env:NAME"`.'
             )
         unreadable, files = "", self._files or token_files()
         for path in files:
             try:
-                found = _token_of(json.loads(path.read_text("utf-8")), self._host)
+                token = _token_of(json.loads(path.read_text("utf-8")), self._host)
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, RecursionError) as error:
                 unreadable = unreadable or f"{path} can't be read ({type(error).__name__})"
                 continue
-            if found:
-                return Secret(found)
+            if token:
+                return Secret(token)
         raise ProviderError(unreadable or f"There is no sign-in of GitHub Copilot in {files[0]}", _SIGN_IN)
 
 

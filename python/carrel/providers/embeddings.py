@@ -85,8 +85,8 @@ class ServiceEmbedder:
         """Embed two words, and return how many numbers their vectors have. Raises `ProviderError`, also where these are equal."""
         rows: list[Sequence[float]] = []
         for texts in [PLAIN_WORDS] if self.spec.max_texts > 1 else [[word] for word in PLAIN_WORDS]:
-            given = await self._ask(texts, "document", self._load(len(texts), sum(map(len, texts)), len(texts)))
-            rows += map(self._row, given)
+            answer = await self._ask(texts, "document", self._load(len(texts), sum(map(len, texts)), len(texts)))
+            rows += map(self._row, answer)
         dim = len(rows[0]) if rows else 0
         if len(rows) != len(PLAIN_WORDS) or not 0 < dim <= MOST_DIM:
             raise self._wrong(f"{len(rows)} vectors, the first of {dim} values, for {len(PLAIN_WORDS)} words")
@@ -111,10 +111,10 @@ class ServiceEmbedder:
             return Vectors(b"", max(self.spec.dim, 1))
         if not self.spec.dim:
             raise ProviderError(f"The dimension of {self.spec.id} isn't known yet", "Set `dimensions` of the model.")
-        asked, sent, load = await asyncio.to_thread(self._prepared, texts, kind)
+        places, sent, load = await asyncio.to_thread(self._prepared, texts, kind)
         rows = await self._ask(sent, kind, load) if sent else []
-        vectors = await asyncio.to_thread(self._placed, rows, asked, len(texts))
-        alike = kind == "document" and len(set(sent)) > 1 and len({vectors[number] for number in asked}) == 1
+        vectors = await asyncio.to_thread(self._placed, rows, places, len(texts))
+        alike = kind == "document" and len(set(sent)) > 1 and len({vectors[number] for number in places}) == 1
         if alike and not self._tells_apart:
             await self.learn_dim()  # texts may be alike to a model; it is broken if unlike words are
         return vectors
@@ -129,14 +129,14 @@ class ServiceEmbedder:
     def _prepared(self, texts: Sequence[str], kind: Kind) -> tuple[list[int], list[str], Load]:
         """Return which texts are sent, as what, and how much it is. Runs on a thread."""
         prefix = self._known.prefixes[kind == "document"]
-        asked, sent, tokens = list[int](), list[str](), 0
+        places, sent, tokens = list[int](), list[str](), 0
         for number, text in enumerate(texts):
             if text.strip():
                 fitting, count = self._fitted(prefix + whole_characters(text))
-                asked.append(number)
+                places.append(number)
                 sent.append(fitting)
                 tokens += count
-        return asked, sent, self._load(len(sent), sum(map(len, sent)), tokens)
+        return places, sent, self._load(len(sent), sum(map(len, sent)), tokens)
 
     def _load(self, texts: int, characters: int, tokens: int) -> Load:
         return Load(texts, characters, tokens, tokens * self.spec.price / 1e6, priced=self.subscription or self.spec.price > 0)
@@ -149,13 +149,13 @@ class ServiceEmbedder:
         tokens = self._tokenizer.count(text)
         return (text, tokens) if tokens <= longest else (self._tokenizer.trim(text, longest), longest)
 
-    def _placed(self, rows: Sequence[Any], asked: Sequence[int], many: int) -> Vectors:
+    def _placed(self, rows: Sequence[Any], places: Sequence[int], many: int) -> Vectors:
         """Return a row a text, of zeros for those that were not sent. Runs on a thread."""
-        if len(rows) != len(asked):
-            raise self._wrong(f"{len(rows)} vectors for {len(asked)} texts")
+        if len(rows) != len(places):
+            raise self._wrong(f"{len(rows)} vectors for {len(places)} texts")
         zeros = bytes(self.spec.dim * BYTES_A_VALUE)
         placed = [zeros] * many
-        for number, row in zip(asked, rows, strict=True):
+        for number, row in zip(places, rows, strict=True):
             numbers = self._row(row)
             try:
                 placed[number] = Vectors.unit([numbers], self.spec.dim).data

@@ -78,9 +78,9 @@ def fault_within(piece: object, service: Service) -> ProviderError:
     error = piece.get("error", piece) if isinstance(piece, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 600:
-        found = refusal(service, code, error_code({"type": error.get("type")} if isinstance(error, dict) else None))
-        found.retryable = found.retryable or code == 429
-        return found
+        fault = refusal(service, code, error_code({"type": error.get("type")} if isinstance(error, dict) else None))
+        fault.retryable = fault.retryable or code == 429
+        return fault
     word = error_code(error)
     said = f" ({word})" if word else ""
     return ProviderError(f"{service.title} failed in the middle of an answer{said}.", retryable=not word or word in _TRANSIENT)

@@ -99,12 +99,12 @@ class KeyAuth:
         return False
 
 
-def key_for(outbound: Outbound, service: Service, place: str, *, own: bool, header: str = "Authorization") -> KeyAuth:
+def key_for(outbound: Outbound, service: Service, place: str, *, is_home: bool, header: str = "Authorization") -> KeyAuth:
     """Return the key of a service. One whose place nobody named is sent to its own provider only, never to another host.
 
-    `own` says that the service is asked at its own address. Another one that speaks its API may need no key.
+    `is_home` says that the service is asked at its own address. Another one that speaks its API may need no key.
     """
-    place = place or ("" if own else "none")
+    place = place or ("" if is_home else "none")
     return KeyAuth(outbound, service.provider, place, required=place != "none", header=header)
 
 

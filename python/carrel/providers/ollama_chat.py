@@ -41,7 +41,7 @@ def ollama_chat(options: ModelSettings, outbound: Outbound) -> OllamaChat:
     url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1")  # people know the other API's address
     service = patient(Service("ollama", "Ollama", url, "chat"))
     spec = spec_of("ollama", model, options, window=UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine)
-    return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, own=False)), model, spec)
+    return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, is_home=False)), model, spec)
 
 
 class OllamaChat:
@@ -198,8 +198,8 @@ def _context_length(info: object) -> int:
     """Return the longest window that a model has, which stands under the name of its architecture."""
     if not isinstance(info, dict):
         return 0
-    found = (value for name, value in info.items() if str(name).endswith(".context_length"))
-    return next((value for value in found if isinstance(value, int) and value > 0), 0)
+    lengths = (value for name, value in info.items() if str(name).endswith(".context_length"))
+    return next((value for value in lengths if isinstance(value, int) and value > 0), 0)
 
 
 def _is_text(value: object) -> bool:

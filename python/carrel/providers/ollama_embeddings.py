@@ -47,20 +47,20 @@ class OllamaEmbedder(ServiceEmbedder):
         name = model.replace("{", "{{").replace("}", "}}")
         missing = (f"Ollama doesn't have the model {name} ({{1}})", f"Run `ollama pull {name}`.", False)
         service = Service(PROVIDER, "Ollama", base_url, "embedder", refusals={404: missing})
-        known = MODELS.get(model, KnownModel(0))
+        facts = MODELS.get(model, KnownModel(0))
         host = "" if not service.leaves_machine else f"@{service.destination.host}"
         spec = EmbeddingSpec(
             f"{PROVIDER}{host}:{model}" + (f":{options.dimensions}" if options.dimensions else ""),
-            options.dimensions or known.dim,
-            floor=options.floor or known.floor,
+            options.dimensions or facts.dim,
+            floor=options.floor or facts.floor,
             max_texts=options.max_texts or MAX_TEXTS,
             max_tokens=options.max_tokens or None,
             leaves_machine=service.leaves_machine,
             price=options.price,
         )
-        auth = key_for(outbound, service, options.key, own=False)
+        auth = key_for(outbound, service, options.key, is_home=False)
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
-        super().__init__(outbound, client, auth, spec, known)
+        super().__init__(outbound, client, auth, spec, facts)
         self._body: dict[str, Any] = {"model": model, "truncate": True}
         if options.dimensions:
             self._body["dimensions"] = options.dimensions

@@ -85,16 +85,16 @@ def openai_chat(provider: str, options: ModelSettings, outbound: Outbound) -> Op
     home = Service(provider, title, url, "chat")
     service = patient(replace(home, base_url=options.base_url or url))
     host = service.destination.host
-    own = service.destination == home.destination
-    if not own:
+    is_home = service.destination == home.destination
+    if not is_home:
         service = replace(service, title="The chat service")
-    model = options.model or (DEFAULT_MODEL if own and provider == "openai" else required_model(options, "qwen3-coder"))
+    model = options.model or (DEFAULT_MODEL if is_home and provider == "openai" else required_model(options, "qwen3-coder"))
     azure = host.endswith(_AZURE)
-    auth = key_for(outbound, service, options.key, own=own, header="api-key" if azure else "Authorization")
+    auth = key_for(outbound, service, options.key, is_home=is_home, header="api-key" if azure else "Authorization")
     window, longest = known_limits(model)
     spec = spec_of(provider, model, options, window=window, max_output=longest, leaves_machine=service.leaves_machine)
     thinks = _THINKS.search(model) is not None
-    dialect = Dialect(thinks, completion_tokens=thinks or azure or (own and provider == "openai"))
+    dialect = Dialect(thinks, completion_tokens=thinks or azure or (is_home and provider == "openai"))
     return OpenAIChat(ServiceClient(service, outbound, auth), model, spec, dialect)
 
 
@@ -211,8 +211,8 @@ class _Call:
     id: str = ""
     name: str = ""
     written: list[str] = field(default_factory=list)
-    given: object = None
-    """Arguments that came as an object instead of its JSON."""
+    arguments: object = None
+    """Those that came as an object instead of its JSON."""
 
 
 class _Calls:
@@ -238,7 +238,7 @@ class _Calls:
         for call in self._calls[:MOST_CALLS]:
             others = {other.id for other in made}
             identity = call.id if call.id and call.id not in others else made_up_id(others)
-            written = "".join(call.written) if call.given is None else call.given
+            written = "".join(call.written) if call.arguments is None else call.arguments
             made.append(ToolCall(identity, call.name, read_arguments(written)))
         return tuple(made)
 
@@ -252,17 +252,17 @@ class _Calls:
             call.written.append(arguments)
             return len(arguments)
         if arguments is not None:
-            call.given = arguments
+            call.arguments = arguments
             return len(str(arguments))
         return 0
 
     def _of(self, index: object, identity: str, name: str) -> _Call:
         """Return the call that a piece belongs to. Some services number all calls 0, or none."""
         number = index if isinstance(index, int) else None
-        known = self._numbered.get(number) if number is not None else (self._calls[-1] if self._calls else None)
-        begins = bool(name) and (identity != known.id if known and identity else number is None)
-        if known is not None and not begins:
-            return known
+        last = self._numbered.get(number) if number is not None else (self._calls[-1] if self._calls else None)
+        begins = bool(name) and (identity != last.id if last and identity else number is None)
+        if last is not None and not begins:
+            return last
         call = _Call()
         self._calls.append(call)
         if number is not None:
@@ -272,8 +272,8 @@ class _Calls:
 
 def _choice(piece: Mapping[str, Any]) -> dict[str, Any] | None:
     choices = piece.get("choices")
-    found = choices[0] if isinstance(choices, list) and choices else None
-    return found if isinstance(found, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else None
 
 
 def _text(said: object) -> str:

@@ -64,23 +64,25 @@ class OpenAIEmbedder(ServiceEmbedder):
         through_helicone = not options.base_url and outbound.keys.find("helicone", f"env:{HELICONE_KEY}") is not None
         service = Service(PROVIDER, "OpenAI", options.base_url or (HELICONE_URL if through_helicone else BASE_URL), "embedder")
         host = service.destination.host
-        own = options.base_url.rstrip("/") in ("", BASE_URL)
-        if not own:
+        is_home = options.base_url.rstrip("/") in ("", BASE_URL)
+        if not is_home:
             service = Service(PROVIDER, f"The embedding service at {host}", options.base_url, "embedder")
-        known = MODELS.get(model) or replace(UNKNOWN, longest=options.max_tokens or UNKNOWN.longest)
-        auth = HeliconeAuth(outbound, options.key) if through_helicone else key_for(outbound, service, options.key, own=own)
+        facts = MODELS.get(model) or replace(UNKNOWN, longest=options.max_tokens or UNKNOWN.longest)
+        auth = (
+            HeliconeAuth(outbound, options.key) if through_helicone else key_for(outbound, service, options.key, is_home=is_home)
+        )
         size = f":{options.dimensions}" if options.dimensions else ""
         spec = EmbeddingSpec(
-            f"{PROVIDER}{'' if own else '@' + host}:{model}{size}",
-            options.dimensions or known.dim,
-            floor=options.floor or known.floor,
+            f"{PROVIDER}{'' if is_home else '@' + host}:{model}{size}",
+            options.dimensions or facts.dim,
+            floor=options.floor or facts.floor,
             max_texts=options.max_texts or MAX_TEXTS,
             max_tokens=options.max_tokens or MAX_TOKENS,
             leaves_machine=service.leaves_machine,
-            price=options.price or (known.price if own else 0.0),
+            price=options.price or (facts.price if is_home else 0.0),
         )
         client = ServiceClient(service, outbound, auth, sleep=sleep, transport=transport)
-        super().__init__(outbound, client, auth, spec, known, ExactTokenizer() if model in MODELS else None)
+        super().__init__(outbound, client, auth, spec, facts, ExactTokenizer() if model in MODELS else None)
         self._body: dict[str, Any] = {"model": model, "encoding_format": "base64"}
         """A quarter of the bytes, and no numbers to parse. Servers that don't know the format give numbers, which do as well."""
         if options.dimensions:

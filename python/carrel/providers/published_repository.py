@@ -69,7 +69,7 @@ class QdrantRepository:
         self.address = address
         self.destination = service.destination
         self._at = f"/collections/{address.collection}"
-        self._client = ServiceClient(service, outbound, key_for(outbound, service, key, own=False, header="api-key"))
+        self._client = ServiceClient(service, outbound, key_for(outbound, service, key, is_home=False, header="api-key"))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -79,10 +79,10 @@ class QdrantRepository:
 
     async def head(self) -> Head | None:
         """Return what is visible; None where nothing was published yet. Raises `ProviderError`."""
-        found = _points(await self._post("/points", {"ids": [HEAD_ID], "with_payload": True}))
-        if not found:
+        points = _points(await self._post("/points", {"ids": [HEAD_ID], "with_payload": True}))
+        if not points:
             return None
-        head = read_head(found[0].get("payload"))
+        head = read_head(points[0].get("payload"))
         if head is None:
             raise ProviderError(f"{self.address} doesn't hold what `carrel publish` writes", "Check the name.")
         if head.format != FORMAT:
@@ -113,9 +113,9 @@ class QdrantRepository:
         words = _scored(groups.pop(0)) if indices else ()
         rarities: dict[int, float] = {}
         for index, [*best] in zip(indices, groups, strict=True):
-            score, own = (best[0].get("score"), _words_of(best[0]).get(index)) if best else (None, None)
-            if _is_number(score) and own and score > 0:
-                rarities[index] = float(score) / own
+            score, value = (best[0].get("score"), _words_of(best[0]).get(index)) if best else (None, None)
+            if _is_number(score) and value and score > 0:
+                rarities[index] = float(score) / value
         return FoundIds(dense, words, rarities)
 
     async def read(self, ids: Sequence[str]) -> list[ReadPoint]:
@@ -124,13 +124,13 @@ class QdrantRepository:
             return []
         answer = await self._post("/points", {"ids": list(ids), "with_payload": True, "with_vector": ["words"]})
         wanted = frozenset(ids)
-        found = []
+        points = []
         for item in _points(answer):
             chunk = read_chunk(item.get("payload"))
             name = item.get("id")
             if chunk is not None and isinstance(name, str) and name in wanted:
-                found.append(ReadPoint(name, chunk, _words_of(item)))
-        return found
+                points.append(ReadPoint(name, chunk, _words_of(item)))
+        return points
 
     # --- the publisher
 
@@ -157,11 +157,11 @@ class QdrantRepository:
         """
         sizes = _dimensions(await self._send("GET", "", None, NO_LOAD))
         lasting = (name for name in sizes if name == claimed.vector or _made_by(name) > claimed.generation)
-        found = next((name for name in lasting if sizes[name] == dim), None)
-        if found is None:
-            found = f"{FIRST_VECTOR}_{dim}_{claimed.claim}"
-            await self._add_vector(found, dim)
-        return found
+        name = next((name for name in lasting if sizes[name] == dim), None)
+        if name is None:
+            name = f"{FIRST_VECTOR}_{dim}_{claimed.claim}"
+            await self._add_vector(name, dim)
+        return name
 
     async def _add_vector(self, name: str, dim: int) -> None:
         """Have the collection take vectors of another dimension beside those that are there."""
@@ -228,8 +228,8 @@ class QdrantRepository:
 
     async def check_claim(self, written: Head) -> None:
         """Raise `Overtaken` where somebody else has written since."""
-        found = await self.head()
-        if found is None or found.token != written.token:
+        visible = await self.head()
+        if visible is None or visible.token != written.token:
             raise Overtaken(f"Another publish of {self.address} has begun since", "It goes on; nothing was lost.")
 
     async def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
@@ -330,8 +330,8 @@ def _untouched(ids: Sequence[str], generation: int) -> Iterator[dict[str, Any]]:
 
 
 def _search(query: Any, using: str, limit: int, visible: Mapping[str, Any], vectors: Sequence[str] = ()) -> dict[str, Any]:
-    asked = {"query": query, "using": using, "limit": limit, "filter": visible, "with_payload": False}
-    return asked | {"with_vector": list(vectors)} if vectors else asked
+    request = {"query": query, "using": using, "limit": limit, "filter": visible, "with_payload": False}
+    return request | {"with_vector": list(vectors)} if vectors else request
 
 
 def _encoded(point: Point, generation: int, name: str) -> dict[str, Any]:
@@ -344,9 +344,9 @@ def _encoded(point: Point, generation: int, name: str) -> dict[str, Any]:
 
 def _points(answer: object) -> list[dict[str, Any]]:
     """Return the points of an answer, whichever of the API's forms it has."""
-    found = answer.get("result", answer) if isinstance(answer, dict) else None
-    found = found.get("points") if isinstance(found, dict) else found
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    result = answer.get("result", answer) if isinstance(answer, dict) else None
+    result = result.get("points") if isinstance(result, dict) else result
+    return [item for item in result if isinstance(item, dict)] if isinstance(result, list) else []
 
 
 def _scored(items: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
@@ -391,8 +391,8 @@ def _dimensions(answer: object) -> dict[str, int]:
 
 def _made_by(name: str) -> int:
     """Return the generation that made vectors of a name; 0 for the first ones, -1 where `carrel publish` didn't make them."""
-    found = _VECTOR_NAME.fullmatch(name)
-    return int(found["generation"] or 0) if found else -1
+    match = _VECTOR_NAME.fullmatch(name)
+    return int(match["generation"] or 0) if match else -1
 
 
 def _indexes(answer: object) -> frozenset[str]:

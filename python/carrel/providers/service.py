@@ -135,8 +135,9 @@ async def refused(response: httpx.Response, service: Service) -> ProviderError:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         error = None
     after = _retry_after(response.headers.get("retry-after"))
-    told = response.status_code in service.refusals
-    if response.status_code in (401, 403) and not told and not any(name in response.request.headers for name in _KEY_HEADERS):
+    has_reason = response.status_code in service.refusals
+    sends_key = any(name in response.request.headers for name in _KEY_HEADERS)
+    if response.status_code in (401, 403) and not has_reason and not sends_key:
         reason = f"{service.title} wants a key ({response.status_code}), and none was sent"
         return ProviderError(reason, 'Say where it is: `key` is "keyring" or "env:NAME".', status=response.status_code)
     return refusal(service, response.status_code, error_code(error), retry_after=after)
@@ -176,8 +177,8 @@ def error_code(error: object) -> str:
         error = error["error"]
     if not isinstance(error, dict):
         return ""
-    known = (error.get(name) for name in ("code", "type"))
-    return next((item for item in known if isinstance(item, str) and _CODE.fullmatch(item)), "")
+    values = (error.get(name) for name in ("code", "type"))
+    return next((item for item in values if isinstance(item, str) and _CODE.fullmatch(item)), "")
 
 
 def _retry_after(value: str | None) -> float | None:
