@@ -108,7 +108,7 @@ def test_a_dead_server_is_told_and_in_nobodys_way(tmp_path: Path, env: dict[str,
     ],
 )
 def test_settings_that_cannot_be_used(given: Any, part: str) -> None:
-    settings, problems = resolve(Layer("own", {"team": given}, own=True))
+    settings, problems = resolve(Layer("own", {"team": given}, personal=True))
     assert settings.team == TeamSettings()
     assert part in str(problems[0])
     assert "planted-secret" not in str(problems[0])

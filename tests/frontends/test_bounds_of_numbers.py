@@ -192,5 +192,5 @@ def test_the_library_the_command_line_and_settings_refuse_them_too(value: float)
             read(str(value))
     for where, _ in OF_SETTINGS:
         if "{}" not in where:
-            _, problems = resolve(Layer("mine", filled(where, value), own=True))
+            _, problems = resolve(Layer("mine", filled(where, value), personal=True))
             assert where[0] in str(problems), where

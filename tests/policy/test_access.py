@@ -85,7 +85,7 @@ async def test_each_caller_has_the_rights_that_the_person_gave_it(workspace: Wor
 
 def test_only_the_persons_own_file_gives_rights_and_every_caller_has_a_key() -> None:
     given = {"allow": {"proxy": ["search", "run"]}}
-    assert resolve(Layer("mine", given, own=True))[0].allow.of("chat proxy") == ("search", "run")
+    assert resolve(Layer("mine", given, personal=True))[0].allow.of("chat proxy") == ("search", "run")
     for layer in (Layer("editor", given), Layer("project", given, workspace=True)):
         settings, problems = resolve(layer)
         assert settings.allow == AllowSettings()
@@ -93,7 +93,7 @@ def test_only_the_persons_own_file_gives_rights_and_every_caller_has_a_key() -> 
     assert "run" not in Settings().allow.proxy
     wrongs: list[dict[str, list[str]]] = [{"web": []}, {"mcp": ["everything"]}]
     for wrong in wrongs:
-        assert "allow" in str(resolve(Layer("mine", {"allow": wrong}, own=True))[1][0])
+        assert "allow" in str(resolve(Layer("mine", {"allow": wrong}, personal=True))[1][0])
     assert {key_of(entry) for entry in ("editor", "mcp", "chat proxy", "copilot proxy", "agent hook", "command line")} == {
         *("editor", "mcp", "proxy", "commandLine")
     }

@@ -67,7 +67,7 @@ def test_changes_of_several_processes_at_once_are_all_kept(tmp_path: Path) -> No
         thread.start()
     for thread in threads:
         thread.join()
-    kept = {item.destination for item in PermissionFile(path).known()}
+    kept = {item.destination for item in PermissionFile(path).entries()}
     assert kept == {place for mine in places for place in mine[1::2]}
 
 
@@ -77,7 +77,7 @@ def test_changes_of_several_processes_at_once_are_all_kept(tmp_path: Path) -> No
 def test_a_file_that_cannot_be_read_allows_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "permissions.json").write_text(text)
     permissions = PermissionFile(tmp_path / "permissions.json")
-    assert permissions.known() == ()
+    assert permissions.entries() == ()
     permissions.allow(OPENAI)
     assert [row["host"] for row in json.loads((tmp_path / "permissions.json").read_text())["providers"]] == [OPENAI.host]
 
@@ -92,7 +92,7 @@ def test_the_persons_own_file_may_allow_and_nothing_else_may(caplog: pytest.LogC
     caplog.set_level(logging.WARNING)
     options = {"allowProviders": ["openai API.openai.com", "nonsense", "a b c"]}
     for layer, allowed in (
-        (Layer("own", options, own=True), True),
+        (Layer("own", options, personal=True), True),
         (Layer("editor", options), False),
         (Layer(".carrel.toml", options, workspace=True), False),
     ):

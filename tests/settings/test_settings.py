@@ -273,7 +273,7 @@ def test_the_documentation_is_up_to_date() -> None:
 
 
 def test_what_may_go_out_unmasked_is_the_persons_alone_to_say() -> None:
-    own = Layer("settings.toml", {"secretAllowPaths": ["tests/**"], "secretAllowRules": ["token"]}, own=True)
+    own = Layer("settings.toml", {"secretAllowPaths": ["tests/**"], "secretAllowRules": ["token"]}, personal=True)
     settings, problems = resolve(own)
     assert (settings.secret_allow_paths, settings.secret_allow_rules, problems) == (("tests/**",), ("token",), ())
     for layer in (editor(secretAllowPaths=["**"]), workspace(secretAllowPaths=["**"])):
@@ -304,4 +304,4 @@ def test_an_editor_cannot_name_the_program_of_a_store() -> None:
     settings, problems = resolve(editor(store=store))
     assert (settings.store.kind, settings.store.program) == ("qdrant", "")
     assert ["`program`" in str(problem) for problem in problems] == [True]
-    assert resolve(Layer("settings.toml", {"store": store}, own=True))[0].store.program == "/clone/qdrant"
+    assert resolve(Layer("settings.toml", {"store": store}, personal=True))[0].store.program == "/clone/qdrant"

@@ -111,7 +111,7 @@ class AuditTrail:
             },
         )
 
-    def told(self, tell: Callable[[Event], None], root: str) -> Callable[[Event], None]:
+    def step_recorder(self, tell: Callable[[Event], None], root: str) -> Callable[[Event], None]:
         """Record the tool calls among the steps of an answer, and pass all on."""
         from carrel.agent.agent_steps import ToolFinished
 
@@ -179,8 +179,8 @@ class AuditTrail:
 
     def hashed(self, text: str) -> dict[str, Any]:
         """Return what an entry says of a text: hash and size, and the text itself where the setting asks for it."""
-        told: dict[str, Any] = {"hash": _hash(text), "chars": len(text)}
-        return {**told, "text": text} if self.settings.texts else told
+        entry: dict[str, Any] = {"hash": _hash(text), "chars": len(text)}
+        return {**entry, "text": text} if self.settings.texts else entry
 
     def metered(self, meter: Meter) -> Meter:
         """Return the meter with a record of each message that leaves."""
@@ -191,20 +191,20 @@ class AuditTrail:
         if kind is not None and kind not in KINDS:
             raise InvalidInput("kind", "is no kind of entry", f"There are {', '.join(KINDS)}.", value=kind)
         self.close()
-        found = open_log(lambda: self.settings).entries(since=since, kind=kind, limit=limit)
-        return [(entry.number, entry.event) for entry in found]
+        entries = open_log(lambda: self.settings).entries(since=since, kind=kind, limit=limit)
+        return [(entry.number, entry.event) for entry in entries]
 
-    def verify(self, known: str | None = None) -> tuple[int, str, tuple[str, ...]]:
+    def verify(self, anchor: str | None = None) -> tuple[int, str, tuple[str, ...]]:
         """Check the chain; return the count of entries, the head, and what is wrong. Raises `StoreError`, `InvalidInput`."""
         from carrel.policy.audit_chain import Head
 
         self.close()
         try:
-            head = Head.read(known) if known else None
+            head = Head.read(anchor) if anchor else None
         except ValueError:
-            raise InvalidInput("known", f"{known!r} is no head", "Give what `carrel audit --verify` showed before.") from None
-        found = open_log(lambda: self.settings).verify(head)
-        return found.entries, str(found.head), found.problems
+            raise InvalidInput("known", f"{anchor!r} is no head", "Give what `carrel audit --verify` showed before.") from None
+        verification = open_log(lambda: self.settings).verify(head)
+        return verification.entries, str(verification.head), verification.problems
 
     def close(self) -> None:
         """Have everything written, within two seconds. May be used again afterwards."""

@@ -52,28 +52,28 @@ def entry_hash(before: bytes, number: int, at: float, kind: str, user: str, deta
     return hashlib.sha256(before + fields.encode()).digest()
 
 
-def verify(database: sqlite3.Connection, known: Head | None = None) -> Verification:
-    """Check every entry; `known` is a head that was noted before and must still lie on the chain. Raises `sqlite3.Error`.
+def verify(database: sqlite3.Connection, anchor: Head | None = None) -> Verification:
+    """Check every entry; `anchor` is a head that was noted before and must still lie on the chain. Raises `sqlite3.Error`.
 
-    At most 20 problems are told.
+    At most 20 problems are returned.
     """
     checkpoints = {number: bytes(kept) for number, kept in database.execute("SELECT number, hash FROM checkpoints")}
     last = max(checkpoints, default=0)
     problems: list[str] = []
     number, before, entries = last, checkpoints.get(last, START), 0
-    on_chain = known is None or known.number == 0 or checkpoints.get(known.number) == known.hash or known.number < last
-    for found in _entries(database):
+    on_chain = anchor is None or anchor.number == 0 or checkpoints.get(anchor.number) == anchor.hash or anchor.number < last
+    for entry in _entries(database):
         entries += 1
-        if found[0] <= last:
-            problems.append(f"Entry {found[0]} stands behind the checkpoint at {last}.")
+        if entry[0] <= last:
+            problems.append(f"Entry {entry[0]} stands behind the checkpoint at {last}.")
             continue
-        if found[0] != number + 1:
-            problems.append(_missing(number + 1, found[0] - 1))
-        elif entry_hash(before, *found[:5]) != found[5]:
-            problems.append(f"Entry {found[0]} isn't as it was written.")
-        number, before = found[0], found[5]
-        if known and known.number == number:
-            on_chain = before == known.hash
+        if entry[0] != number + 1:
+            problems.append(_missing(number + 1, entry[0] - 1))
+        elif entry_hash(before, *entry[:5]) != entry[5]:
+            problems.append(f"Entry {entry[0]} isn't as it was written.")
+        number, before = entry[0], entry[5]
+        if anchor and anchor.number == number:
+            on_chain = before == anchor.hash
             if not on_chain:
                 problems.append(f"Entry {number} is another one than that of the head that was given.")
     [kept] = database.execute("SELECT number, hash FROM head").fetchall() or [(0, START)]
@@ -81,8 +81,8 @@ def verify(database: sqlite3.Connection, known: Head | None = None) -> Verificat
         problems.append(_missing(number + 1, kept[0]))
     elif (kept[0], bytes(kept[1])) != (number, before):
         problems.append("The last entry isn't the one that was written last.")
-    if not on_chain and known is not None and known.number > number:
-        problems.append(f"The log ends at {number}, before the head that was given ({known.number}).")
+    if not on_chain and anchor is not None and anchor.number > number:
+        problems.append(f"The log ends at {number}, before the head that was given ({anchor.number}).")
     return Verification(entries, Head(number, before), tuple(problems[:20]))
 
 

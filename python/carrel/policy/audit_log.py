@@ -201,8 +201,8 @@ class SqliteAuditLog:
             database.execute("BEGIN IMMEDIATE")
             if lost:
                 user = batch[0].user if batch else ""
-                told = {"lost": lost.total(), "kinds": dict(lost)}
-                _append(database, [_Entry.of(AuditEvent("gap", self._clock(), user, told))])
+                details = {"lost": lost.total(), "kinds": dict(lost)}
+                _append(database, [_Entry.of(AuditEvent("gap", self._clock(), user, details))])
             _append(database, batch)
             limits, written = self._limits(), self._written + sum(len(entry.details) for entry in batch)
             due = time.monotonic() - self._pruned_at > _PRUNE_SECONDS or written > _PRUNE_SHARE * limits.max_bytes
@@ -228,23 +228,23 @@ class SqliteAuditLog:
         """Return the newest entries, the newest first; `since` is in Unix seconds. Raises `StoreError`."""
         self.flush()
         where = [("at >= ?", since), ("kind = ?", kind)]
-        given = [(clause, value) for clause, value in where if value is not None]
-        clauses = " AND ".join(clause for clause, _ in given) or "1"
+        conditions = [(clause, value) for clause, value in where if value is not None]
+        clauses = " AND ".join(clause for clause, _ in conditions) or "1"
         sql = f"SELECT number, at, kind, user, details FROM entries WHERE {clauses} ORDER BY number DESC LIMIT ?"  # noqa: S608 - fixed texts
         if not self._path.exists():
             return []
         with _reading(self._path), _opened(self._path) as database:
-            rows = database.execute(sql, (*(value for _, value in given), -1 if limit is None else limit)).fetchall()
+            rows = database.execute(sql, (*(value for _, value in conditions), -1 if limit is None else limit)).fetchall()
         return [AuditEntry(row[0], AuditEvent(row[2], row[1], row[3], json.loads(row[4]))) for row in rows]
 
-    def verify(self, known: Head | None = None) -> Verification:
+    def verify(self, anchor: Head | None = None) -> Verification:
         """Check the chain of hashes. Raises `StoreError`."""
         self.flush()
         if not self._path.exists():
-            return Verification(0, Head(0, START), () if known is None else ("The log is gone.",))
+            return Verification(0, Head(0, START), () if anchor is None else ("The log is gone.",))
         with _reading(self._path), _opened(self._path) as database:
             database.execute("BEGIN")  # one view of the file: what another process writes meanwhile is no break in the chain
-            return verify(database, known)
+            return verify(database, anchor)
 
 
 def _append(database: sqlite3.Connection, entries: Iterable[_Entry]) -> None:
@@ -282,8 +282,8 @@ def _prune(database: sqlite3.Connection, limits: AuditLimits, now: float) -> Non
     removed = database.execute("SELECT COUNT(*) FROM entries WHERE number <= ?", (last,)).fetchone()[0]
     database.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?)", (last, now, row[0], removed))
     database.execute("DELETE FROM entries WHERE number <= ?", (last,))
-    told = {"until": last, "hash": bytes(row[0]).hex(), "removed": removed}
-    _append(database, [_Entry.of(AuditEvent("pruned", now, row[1], told))])
+    details = {"until": last, "hash": bytes(row[0]).hex(), "removed": removed}
+    _append(database, [_Entry.of(AuditEvent("pruned", now, row[1], details))])
 
 
 def _bytes(database: sqlite3.Connection) -> int:

@@ -34,21 +34,21 @@ IN_FULL = "in full"
 
 
 @contextmanager
-def whole_question(asked: Confirmation) -> Iterator[Confirmation]:
+def whole_question(question: Confirmation) -> Iterator[Confirmation]:
     """Give the question as it can be shown; a file with all of it, where one is needed, lasts as long as the block.
 
     Raises `ProviderError` where it can't be written: nobody may agree to what they can't see.
     """
-    if sum(map(len, asked.details.values())) <= _MOST_SHOWN:
-        yield asked
+    if sum(map(len, question.details.values())) <= _MOST_SHOWN:
+        yield question
         return
     folder = None
     try:
         folder = Path(tempfile.mkdtemp(prefix="carrel-confirm-"))  # for the person's own eyes
-        path = folder / f"{asked.what}-{asked.hash[:16]}.txt"
-        path.write_text(_written(asked), "utf-8")
-        details = {IN_FULL: str(path), **{name: _short(value) for name, value in asked.details.items()}}
-        yield replace(asked, details=details)
+        path = folder / f"{question.what}-{question.hash[:16]}.txt"
+        path.write_text(_written(question), "utf-8")
+        details = {IN_FULL: str(path), **{name: _short(value) for name, value in question.details.items()}}
+        yield replace(question, details=details)
     except OSError as error:
         raise ProviderError(f"What you are asked about can't be shown in full ({error.strerror or error})") from None
     finally:
@@ -56,8 +56,9 @@ def whole_question(asked: Confirmation) -> Iterator[Confirmation]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _written(asked: Confirmation) -> str:
-    parts = [f"{asked.risk}.", f"Decision {asked.hash}", *(f"=== {name} ===\n{value}" for name, value in asked.details.items())]
+def _written(question: Confirmation) -> str:
+    details = (f"=== {name} ===\n{value}" for name, value in question.details.items())
+    parts = [f"{question.risk}.", f"Decision {question.hash}", *details]
     return visible("\n\n".join(parts)) + "\n"
 
 

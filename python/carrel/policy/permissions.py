@@ -59,9 +59,9 @@ class PermissionFile:
 
     def allows(self, destination: Destination) -> bool:
         """Tell whether text may go there. This machine itself needs no permission."""
-        return destination.local or any(item.destination == destination for item in self.known())
+        return destination.local or any(item.destination == destination for item in self.entries())
 
-    def known(self) -> tuple[Permission, ...]:
+    def entries(self) -> tuple[Permission, ...]:
         """Return all that is allowed, those of the settings first."""
         return (*_of_settings(self._allowed()), *self._of_file())
 
@@ -103,10 +103,10 @@ class PermissionFile:
     def _of_file(self) -> tuple[Permission, ...]:
         path = self._file()
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
             return ()
-        stamp = (found.st_mtime_ns, found.st_size)
+        stamp = (status.st_mtime_ns, status.st_size)
         if self._read[0] != stamp:
             try:
                 self._read = (stamp, _decode(json.loads(path.read_text("utf-8"))))
@@ -132,10 +132,10 @@ def _of_settings(items: tuple[str, ...]) -> tuple[Permission, ...]:
 
 def _decode(raw: Any) -> tuple[Permission, ...]:
     rows = raw.get("providers", ()) if isinstance(raw, dict) else ()
-    found = []
+    permissions = []
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and isinstance(row.get("provider"), str) and isinstance(row.get("host"), str):
             at = row.get("at")
             destination = Destination(row["provider"], row["host"])
-            found.append(Permission(destination, float(at) if isinstance(at, int | float) else 0.0))
-    return tuple(found)
+            permissions.append(Permission(destination, float(at) if isinstance(at, int | float) else 0.0))
+    return tuple(permissions)

@@ -192,16 +192,16 @@ class UsageMeter:
 
     def _pause(self, destination: Destination, load: Load, limits: Limits) -> float:
         """Return the seconds until the last minute has room for the request; an empty minute always has."""
-        asked = self._minute.get(destination)
-        if not asked:
+        requests = self._minute.get(destination)
+        if not requests:
             return 0.0
         now = self._clock()
-        while asked and asked[0][0] <= now - 60:
-            asked.popleft()
-        tokens = sum(amount for _, amount in asked)
-        many = limits.requests_per_minute and len(asked) >= limits.requests_per_minute
-        much = limits.tokens_per_minute and asked and tokens + load.tokens > limits.tokens_per_minute
-        return max(asked[0][0] + 60 - now, 0.001) if (many or much) and asked else 0.0
+        while requests and requests[0][0] <= now - 60:
+            requests.popleft()
+        tokens = sum(amount for _, amount in requests)
+        many = limits.requests_per_minute and len(requests) >= limits.requests_per_minute
+        much = limits.tokens_per_minute and requests and tokens + load.tokens > limits.tokens_per_minute
+        return max(requests[0][0] + 60 - now, 0.001) if (many or much) and requests else 0.0
 
     def _remember(self, day: str, destination: Destination, load: Load) -> None:
         had = self._memory.get((day, destination), Usage())
@@ -249,8 +249,8 @@ def _summed(path: Path, destination: Destination | None, since: str) -> Usage:
         where, values = where + " AND provider = ? AND host = ?", [since, destination.provider, destination.host]
     sums = "TOTAL(requests), TOTAL(texts), TOTAL(characters), TOTAL(tokens), TOTAL(dollars)"
     with _opened(path) as database:
-        found = database.execute(f"SELECT {sums} FROM usage WHERE {where}", values).fetchone()  # noqa: S608 - fixed texts
-    return Usage(int(found[0]), int(found[1]), int(found[2]), int(found[3]), found[4])
+        row = database.execute(f"SELECT {sums} FROM usage WHERE {where}", values).fetchone()  # noqa: S608 - fixed texts
+    return Usage(int(row[0]), int(row[1]), int(row[2]), int(row[3]), row[4])
 
 
 def _check_limit(most: float, spent: float, dollars: float) -> None:

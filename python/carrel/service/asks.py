@@ -126,7 +126,7 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     before = [message.text for message in request.messages if message.role == "assistant"]
     given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
     audit = workspace.audit
-    told = audit.told(tell, workspace.root_key) if audit else tell
+    told = audit.step_recorder(tell, workspace.root_key) if audit else tell
 
     def notify(event: Event) -> None:
         if isinstance(event, ToolFinished) and not event.result.is_error:

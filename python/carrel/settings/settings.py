@@ -258,7 +258,7 @@ class Layer:
     workspace: bool = False
     report_unknown: bool = False
     perhaps_project: bool = False
-    own: bool = False
+    personal: bool = False
     """Whether it is the file of the person, which nothing that comes with a project can write."""
 
 
@@ -327,17 +327,17 @@ def resolve(*layers: Layer) -> tuple[Settings, tuple[Problem, ...]]:
 
 def _only_in_own_file(layer: Layer, name: str) -> str:
     """Say why a setting doesn't count where a layer has it; empty where it may."""
-    known = _FIELDS[name].metadata
-    if known["workspace"] == "own" and not layer.own:
+    metadata = _FIELDS[name].metadata
+    if metadata["workspace"] == "own" and not layer.personal:
         return f"counts only in your own settings file ({_OWN_FILE})"
-    if known["outward"] and layer.perhaps_project:
+    if metadata["outward"] and layer.perhaps_project:
         return f"counts only in your own settings file ({_OWN_FILE}): this editor may have taken it from the project"
     return ""
 
 
 def _usable_part(layer: Layer, name: str, value: Any) -> tuple[Any, list[str]]:
     """Return what of a value may count, and why the rest doesn't."""
-    if name == "store" and value.program and not layer.own:  # some editors let a project set what they send
+    if name == "store" and value.program and not layer.personal:  # some editors let a project set what they send
         without = msgspec.structs.replace(value, program="")
         return without, [f"`program` counts only in your own settings file ({_OWN_FILE})"]
     return _usable(name, value) if name in _PATTERNS else (value, [])
@@ -434,16 +434,16 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 """How settings are read that are objects."""
 
 
-def _narrow(rule: Narrowing, before: Any, asked: Any) -> tuple[Any, str | None]:
+def _narrow(rule: Narrowing, before: Any, value: Any) -> tuple[Any, str | None]:
     """Return what a workspace's own file may make of a value; the second value says why it may not."""
     if rule == "union":
-        if any(str(item).startswith("!") for item in asked):
+        if any(str(item).startswith("!") for item in value):
             return before, "a workspace may leave out more, not less: no `!` here"
-        return (*before, *(item for item in asked if item not in before)), None
+        return (*before, *(item for item in value if item not in before)), None
     if rule == "off":
-        return (before, "a workspace may switch this off, not on") if asked else (False, None)
+        return (before, "a workspace may switch this off, not on") if value else (False, None)
     if rule == "any":
-        return asked, None
+        return value, None
     if rule == "lower":
-        return (before, None) if asked > before else (asked, None)
+        return (before, None) if value > before else (value, None)
     return before, "can't be set by a workspace; put it in your own settings"

@@ -51,10 +51,10 @@ def stamp(*files: Path) -> tuple[tuple[int, int] | None, ...]:
 
 def _stamp_of(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - each question asks; this is the quick way
+        status = os.stat(path)  # noqa: PTH116 - each question asks; this is the quick way
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns
+    return status.st_mtime_ns, status.st_ctime_ns
 
 
 def settings_of(root: Path) -> tuple[Settings, tuple[Problem, ...]]:
@@ -72,7 +72,7 @@ def _read(path: Path, *, workspace: bool) -> Layer:
         raise SettingsError(path, error.strerror or str(error)) from None
     if not isinstance(options, dict):
         raise SettingsError(path, "it must hold an object")
-    return Layer(source, options, workspace=workspace, report_unknown=True, own=not workspace)
+    return Layer(source, options, workspace=workspace, report_unknown=True, personal=not workspace)
 
 
 def _bytes(path: Path, *, follow: bool) -> bytes:

@@ -34,15 +34,15 @@ def changed(text: str, keys: tuple[str, ...], value: object) -> str | None:
     """
     lines = rows_of(text)
     blocks = _blocks(lines)
-    own = [block for block in blocks if block.keys[: len(keys)] == keys]
+    tables = [block for block in blocks if block.keys[: len(keys)] == keys]
     if value is None:
-        return _without(lines, own) if own else None
+        return _without(lines, tables) if tables else None
     if not isinstance(value, Mapping) or any(isinstance(inner, Mapping) for inner in value.values()):
         return None
-    if [block.keys for block in own] == [keys]:
-        return _rewritten(lines, own[0], value)
+    if [block.keys for block in tables] == [keys]:
+        return _rewritten(lines, tables[0], value)
     beside = [block for block in blocks if block.keys[:-1] == keys[:-1]]
-    if own or not beside:
+    if tables or not beside:
         return None
     header = ".".join(tomlkit.key(key).as_string() for key in keys)
     return _joined(lines[: beside[-1].filled], ["\n", f"[{header}]\n", tomlkit.dumps(value)], lines[beside[-1].filled :])

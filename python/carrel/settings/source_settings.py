@@ -73,39 +73,43 @@ def read_sources(raw: object) -> Sources:
 
 def _read(name: str, raw: object) -> SourceSettings:
     check_id(name)
-    known = [field.encode_name for field in msgspec.structs.fields(SourceSettings)]
+    names = [field.encode_name for field in msgspec.structs.fields(SourceSettings)]
     if not isinstance(raw, dict):
-        raise ValueError(f"{name}: must be a table with {', '.join(known)}")  # noqa: TRY004 - likewise
+        raise ValueError(f"{name}: must be a table with {', '.join(names)}")  # noqa: TRY004 - likewise
     refuse_unknown(raw, SourceSettings, f"{name}.")
     for key, value in raw.items():
         if isinstance(value, str) and any(unicodedata.category(c) == "Cc" for c in value):
             raise ValueError(f"{name}.{key}: must have no control characters")
     try:
-        found = decode(SourceSettings, raw)
+        source = decode(SourceSettings, raw)
     except InvalidInput as error:
         raise ValueError(f"{name}: {sentence_of(error)}") from None
-    if found.kind == "repository":
-        return _checked_repository(name, found)
-    if found.url or found.key:
+    if source.kind == "repository":
+        return _checked_repository(name, source)
+    if source.url or source.key:
         raise ValueError(f"{name}: only a source of the kind `repository` has `url` and `key`")
-    if not found.folder and found.kind == "documents":
+    if not source.folder and source.kind == "documents":
         raise ValueError(f"{name}.folder: must name the folder of the documents")
-    if (found.kind == "mcp") != bool(found.server) or (found.prefix and not found.server) or (found.server and found.folder):
+    if (
+        (source.kind == "mcp") != bool(source.server)
+        or (source.prefix and not source.server)
+        or (source.server and source.folder)
+    ):
         raise ValueError(f'{name}: a source of MCP resources has `kind = "mcp"` and a `server`, and no `folder`')
-    if found.folder and not folder_of(found).is_absolute():
-        raise ValueError(f"{name}.folder: must be an absolute path, not {found.folder!r}")
-    return found
+    if source.folder and not folder_of(source).is_absolute():
+        raise ValueError(f"{name}.folder: must be an absolute path, not {source.folder!r}")
+    return source
 
 
-def _checked_repository(name: str, found: SourceSettings) -> SourceSettings:
-    if found.folder:
+def _checked_repository(name: str, source: SourceSettings) -> SourceSettings:
+    if source.folder:
         raise ValueError(f"{name}.folder: a published repository has a `url` and no folder")
-    check_key_place(f"{name}.key", found.key)
+    check_key_place(f"{name}.key", source.key)
     try:
-        PublishedAddress.read(found.url)
+        PublishedAddress.read(source.url)
     except InvalidInput as error:
         raise ValueError(f"{name}.url: {error.sentence}") from None
-    return found
+    return source
 
 
 def check_id(name: str) -> None:
@@ -126,5 +130,5 @@ def folder_of(source: SourceSettings) -> Path:
 
 def to_options(source: SourceSettings) -> dict[str, Any]:
     """Return a source as a settings file holds it."""
-    found: dict[str, Any] = msgspec.to_builtins(source)
-    return found
+    options: dict[str, Any] = msgspec.to_builtins(source)
+    return options

@@ -79,5 +79,5 @@ def _check_object_store(url: str) -> None:
 
 def fields_of(store: StoreSettings) -> dict[str, Any]:
     """Return what isn't the default, as a settings file has it."""
-    found: dict[str, Any] = msgspec.to_builtins(store)
-    return found
+    fields: dict[str, Any] = msgspec.to_builtins(store)
+    return fields

@@ -92,7 +92,7 @@ def _withdraw(places: list[Destination], permissions: PermissionFile, trail: Aud
 
 
 def _show(permissions: PermissionFile, output: Output) -> None:
-    known = permissions.known()
+    known = permissions.entries()
     if output.json:
         rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in known]
         output.value({"providers": rows})
