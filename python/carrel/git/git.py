@@ -204,7 +204,7 @@ def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | 
     if first < 1 or last < first or foreign(folder):
         return None
     output = ask(folder, "blame", "--porcelain", "--no-textconv", "-L", f"{first},{last}", "HEAD", "--", path)
-    found: dict[str, dict[str, str]] = {}
+    commits: dict[str, dict[str, str]] = {}
     fields: dict[str, str] = {}
     lines = []
     for line in (output or "").split("\n"):
@@ -212,15 +212,15 @@ def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | 
         if line.startswith("\t"):
             lines.append(line[1:])
         elif _COMMIT.fullmatch(name):
-            fields = found.setdefault(name, {})
+            fields = commits.setdefault(name, {})
         else:
             fields.setdefault(name, value)
-    newest = max(found, key=lambda sha: int(found[sha].get("committer-time") or 0), default=None)
+    newest = max(commits, key=lambda sha: int(commits[sha].get("committer-time") or 0), default=None)
     if newest is None:
         return None
-    told = found[newest]
-    at = int(told.get("committer-time") or 0)
-    return LastChange(newest, told.get("author", ""), at, told.get("summary", ""), "\n".join(lines))
+    commit = commits[newest]
+    at = int(commit.get("committer-time") or 0)
+    return LastChange(newest, commit.get("author", ""), at, commit.get("summary", ""), "\n".join(lines))
 
 
 def origin(folder: Path) -> str:
@@ -235,8 +235,8 @@ def origin(folder: Path) -> str:
 
 def repository_of(remote: str) -> str:
     """Return the path on its host that a remote's URL names: `acme/billing` of `git@example.com:acme/billing.git`."""
-    found = _REMOTE.fullmatch(remote)
-    path = (found["path"] or found["short"]) if found else ""
+    match = _REMOTE.fullmatch(remote)
+    path = (match["path"] or match["short"]) if match else ""
     return "/".join(part for part in path.removesuffix("/").removesuffix(".git").split("/") if part)
 
 
@@ -300,9 +300,9 @@ def _parse_status(listing: str, prefix: str) -> tuple[str | None, str | None, li
 def _submodules(folder: Path) -> list[str]:
     """List the checked-out submodules below `folder`."""
     output = ask(folder, "ls-files", "--stage", "-z", "--", ".")
-    found = []
+    paths = []
     for entry in (output or "").split("\0"):
         meta, _, path = entry.partition("\t")
         if meta.startswith("160000 ") and (folder / path / ".git").exists():
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths

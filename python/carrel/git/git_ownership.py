@@ -48,19 +48,19 @@ def known_foreign(folder: Path) -> str:
 @lru_cache(256)
 def _foreign(folder: Path, minute: int) -> str:  # noqa: ARG001 - what is remembered is forgotten with it
     """Ask git. Raises `NoAnswer`, which isn't remembered."""
-    own = _rev_parse(folder, "--absolute-git-dir")
-    if own is None:
+    git_folder = _rev_parse(folder, "--absolute-git-dir")
+    if git_folder is None:
         return ""  # there is no repository whose commits could be given
     try:
         common = _resolved(folder, _rev_parse(folder, "--git-common-dir"))
         if _rev_parse(folder, "--is-bare-repository") == "true":
             tree = _resolved(folder, "")
-            if tree.is_relative_to(common) and _resolved(folder, own) == common:
+            if tree.is_relative_to(common) and _resolved(folder, git_folder) == common:
                 return _leads_out(folder, common)
         else:
             tree = _resolved(folder, _rev_parse(folder, "--show-toplevel"))
-        inside = common.is_relative_to(tree) and _resolved(folder, own).is_relative_to(tree)
-        if inside or _knows(_resolved(folder, own), common, tree, folder):
+        inside = common.is_relative_to(tree) and _resolved(folder, git_folder).is_relative_to(tree)
+        if inside or _knows(_resolved(folder, git_folder), common, tree, folder):
             return _leads_out(folder, common)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and is_system_fault(error):
@@ -72,12 +72,12 @@ def _foreign(folder: Path, minute: int) -> str:  # noqa: ARG001 - what is rememb
     )
 
 
-def _knows(own: Path, common: Path, tree: Path, folder: Path) -> bool:
+def _knows(git_folder: Path, common: Path, tree: Path, folder: Path) -> bool:
     """Tell whether a repository names this working tree as one of its own."""
-    if own.parent == common / "worktrees":
-        registered = (own / "gitdir").read_text("utf-8", "surrogateescape").strip()
-        return _resolved(own, registered) == tree / ".git"
-    named = answer(folder, "config", "--null", "--get", "core.worktree") if own == common else None
+    if git_folder.parent == common / "worktrees":
+        registered = (git_folder / "gitdir").read_text("utf-8", "surrogateescape").strip()
+        return _resolved(git_folder, registered) == tree / ".git"
+    named = answer(folder, "config", "--null", "--get", "core.worktree") if git_folder == common else None
     return bool(named) and _resolved(common, str(named).removesuffix("\0")) == tree
 
 
@@ -102,22 +102,22 @@ def _leads_out(folder: Path, common: Path) -> str:
 
 
 def _links(base: Path, inner: Sequence[str]) -> list[Path]:
-    found = []
+    links = []
     for name in inner:
         if (base / name).is_dir():
             with os.scandir(base / name) as entries:
-                found += [Path(entry.path) for entry in entries if entry.is_symlink()]
-    return found
+                links += [Path(entry.path) for entry in entries if entry.is_symlink()]
+    return links
 
 
 def _borrowed(objects: Path) -> list[Path]:
     """Return the folders of objects that git reads beside this one. Raises `OSError` and `ValueError` where it can't be told."""
     path = objects / _ALTERNATES
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return []
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_ALTERNATES:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_ALTERNATES:
         raise ValueError("no list of folders")
     lines = os.fsdecode(path.read_bytes()).split("\n")
     named = [line for line in lines if line and not line.startswith("#")]

@@ -39,10 +39,10 @@ _SAFE_CONFIG = {
 
 def git_program(folder: Path) -> str | None:
     """Find git, but never one that lies in the workspace (a PATH may hold ".")."""
-    found = shutil.which("git")
-    if found is None:
+    path = shutil.which("git")
+    if path is None:
         return None
-    program = Path(found).absolute()
+    program = Path(path).absolute()
     return None if program.is_relative_to(folder.absolute()) else str(program)
 
 
