@@ -97,10 +97,10 @@ class CatalogueTool:
     @property
     def fingerprint(self) -> str:
         """Name everything that a model is told of the tool, its risk and its request: another text has another fingerprint."""
-        told: list[Any] = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
+        data: list[Any] = [self.qualified, self.description, self.schema, self.output_schema, self.risk, self.examples, self.tags]
         if self.call is not None:
-            told.append(asdict(self.call))
-        return hashlib.sha256(canonical(told).encode("utf-8", "surrogatepass")).hexdigest()
+            data.append(asdict(self.call))
+        return hashlib.sha256(canonical(data).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

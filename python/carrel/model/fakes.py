@@ -196,22 +196,22 @@ class _Faulty:
         return self._plain(value) if inspect.ismethod(value) else value
 
     def _stream(self, call: Callable[..., AsyncIterator[Any]]) -> Callable[..., AsyncIterator[Any]]:
-        async def stream(*given: Any, **named: Any) -> AsyncIterator[Any]:
+        async def stream(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             change = await self._fault()
-            async for piece in call(*given, **named):
+            async for piece in call(*args, **kwargs):
                 yield change(piece)
 
         return stream
 
     def _coroutine(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        async def coroutine(*given: Any, **named: Any) -> Any:
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
             change = await self._fault()
-            return change(await call(*given, **named))
+            return change(await call(*args, **kwargs))
 
         return coroutine
 
     def _plain(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *given, **named: self._due()(call(*given, **named))
+        return lambda *args, **kwargs: self._due()(call(*args, **kwargs))
 
     async def _fault(self) -> Callable[[Any], Any]:
         change = self._due()
@@ -233,8 +233,8 @@ def _words(text: str) -> list[str]:
 
 
 def _share(query: str, text: str) -> float:
-    asked, held = set(_words(query)), set(_words(text))
-    return len(asked & held) / len(asked) if asked else 0.0
+    wanted, held = set(_words(query)), set(_words(text))
+    return len(wanted & held) / len(wanted) if wanted else 0.0
 
 
 def _number(text: str) -> int:

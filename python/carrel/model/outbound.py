@@ -215,11 +215,11 @@ class Admission:
 
 def summed(receipt: Receipt) -> tuple[Sent, ...]:
     """Return what was sent, one entry for each destination and what it was asked as."""
-    found: dict[tuple[Destination, Role], Sent] = {}
+    sums: dict[tuple[Destination, Role], Sent] = {}
     for sent in receipt.sent:
-        had = found.get((sent.destination, sent.role))
+        had = sums.get((sent.destination, sent.role))
         if had is None:
-            found[sent.destination, sent.role] = sent
+            sums[sent.destination, sent.role] = sent
             continue
         load = Load(
             had.load.texts + sent.load.texts,
@@ -228,8 +228,8 @@ def summed(receipt: Receipt) -> tuple[Sent, ...]:
             had.load.dollars + sent.load.dollars,
             had.load.requests + sent.load.requests,
         )
-        found[sent.destination, sent.role] = Sent(sent.destination, sent.role, load, had.bytes + sent.bytes)
-    return tuple(found.values())
+        sums[sent.destination, sent.role] = Sent(sent.destination, sent.role, load, had.bytes + sent.bytes)
+    return tuple(sums.values())
 
 
 def note(sent: Sent) -> None:

@@ -216,8 +216,8 @@ def is_inside(path: str) -> bool:
 
 def payload_of(chunk: PublishedChunk) -> Mapping[str, Any]:
     """Return a chunk as it is kept."""
-    found: dict[str, Any] = msgspec.to_builtins(chunk)
-    return {name: value for name, value in found.items() if value is not None}
+    fields: dict[str, Any] = msgspec.to_builtins(chunk)
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 class Overtaken(ProviderError):

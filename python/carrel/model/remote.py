@@ -74,7 +74,7 @@ Confirm = Callable[[Confirmation], Awaitable[bool]]
 """Asks a person; tells whether they agree. May raise `ProviderError` where nobody can be asked."""
 
 
-async def refuse(asked: Confirmation) -> bool:
+async def refuse(question: Confirmation) -> bool:
     """Raise `ProviderError` that says how a person agrees: what a program does that can't ask one."""
-    run = "Run `carrel index` in a terminal" if asked.what == "paidIndex" else "Ask again in a terminal"
-    raise ProviderError(f"{asked.risk}, and nobody confirmed it", f"{run}, or confirm it in the editor.")
+    run = "Run `carrel index` in a terminal" if question.what == "paidIndex" else "Ask again in a terminal"
+    raise ProviderError(f"{question.risk}, and nobody confirmed it", f"{run}, or confirm it in the editor.")

@@ -28,5 +28,5 @@ def child_environment(
     """
     wanted = _NAMES | {name.upper() for name in also}
     begin = (*_PREFIXES, *prefixes)
-    given = os.environ if environment is None else environment
-    return {name: value for name, value in given.items() if name.upper() in wanted or name.upper().startswith(begin)}
+    variables = os.environ if environment is None else environment
+    return {name: value for name, value in variables.items() if name.upper() in wanted or name.upper().startswith(begin)}
