@@ -226,7 +226,7 @@ class _Run:
         for foremost, question in self._foremost:
             if foremost is batch:
                 question.answerable()
-        self._foremost = [one for one in self._foremost if one[0] is not batch]
+        self._foremost = [entry for entry in self._foremost if entry[0] is not batch]
 
     def note_lacking(self, answered: Sequence[Answered]) -> None:
         """Count the texts that got no vector, for the log."""

@@ -61,18 +61,18 @@ def requests(texts: Sequence[str], spec: EmbeddingSpec, tokenizer: Tokenizer | N
     Tokens are counted by `tokenizer`, and estimated by characters without one.
     """
     most_texts, most_tokens = max(spec.max_texts, 1), spec.max_tokens
-    found: list[EmbeddingRequest] = []
+    parts: list[EmbeddingRequest] = []
     first, used, taken = 0, 0, list[str]()
     for number, text in enumerate(texts):
         fitting, tokens = _fitted(text, most_tokens, tokenizer)
         if taken and (len(taken) >= most_texts or (most_tokens is not None and used + tokens > most_tokens)):
-            found.append(EmbeddingRequest(first, tuple(taken)))
+            parts.append(EmbeddingRequest(first, tuple(taken)))
             first, used, taken = number, 0, []
         taken.append(fitting)
         used += tokens
     if taken:
-        found.append(EmbeddingRequest(first, tuple(taken)))
-    return found
+        parts.append(EmbeddingRequest(first, tuple(taken)))
+    return parts
 
 
 def _fitted(text: str, most: int | None, tokenizer: Tokenizer | None) -> tuple[str, int]:
@@ -109,7 +109,7 @@ async def embed_queries(
 
 async def embed_documents(
     embedder: Embedder,
-    asked: Sequence[EmbeddingRequest],
+    document_requests: Sequence[EmbeddingRequest],
     *,
     patient: bool = True,
     anew: bool = False,
@@ -122,11 +122,11 @@ async def embed_documents(
     any order: of several who index the same at the same time, each pays for another part.
     """
     answered: list[Answered] = []
-    waiting = list(asked)
+    waiting = list(document_requests)
     if isinstance(embedder, KeepsVectors) and not anew:
-        texts = [text for request in asked for text in request.texts]
+        texts = [text for request in document_requests for text in request.texts]
         if refused := await asyncio.to_thread(embedder.refused, texts):
-            parts = [part for request in asked for part in _around(request, refused)]
+            parts = [part for request in document_requests for part in _around(request, refused)]
             answered = [(part, TextRefused(refused[part.texts[0]])) for part in parts if part.texts[0] in refused]
             waiting = [part for part in parts if part.texts[0] not in refused]
     if isinstance(embedder, KeepsVectors) and embedder.shared:
@@ -188,8 +188,8 @@ class _BatchOfRequests:
         once = len(request.texts) == 1 and not refusal.retryable
         waiting: list[tuple[EmbeddingRequest, ProviderError | None]] = [(request, None if once else refusal)]
         while waiting:
-            part, known = waiting.pop()
-            answer = known or await self._tried(part, self._pauses, repeats=int(len(part.texts) == 1))
+            part, failure = waiting.pop()
+            answer = failure or await self._tried(part, self._pauses, repeats=int(len(part.texts) == 1))
             if isinstance(answer, Vectors):
                 self._refusals = 0
                 answered += [(part, answer), *await self._blamed(alone)]

@@ -36,9 +36,9 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def named(found: dict[str, Any] | None) -> dict[str, Any]:
+def named(data: dict[str, Any] | None) -> dict[str, Any]:
     """Return an object with its keys as `plain_name` gives them."""
-    return {plain_name(key): value for key, value in (found or {}).items()}
+    return {plain_name(key): value for key, value in (data or {}).items()}
 
 
 LONGEST = 200_000

@@ -157,7 +157,7 @@ def fill_blocking(
     async def native(work: Callable[[], T]) -> T:
         return await run_to_end(None, work, token)
 
-    def told(index: OpenIndex) -> TellProgress:
+    def progress_of(index: OpenIndex) -> TellProgress:
         def tell(done: int, total: int, _: str) -> None:
             progress(done, total, traffic_note(index))
 
@@ -171,7 +171,7 @@ def fill_blocking(
             token,
             native,
             runner=IndexRunner(),
-            progress=told,
+            progress=progress_of,
             tell=lambda cost: note(str(cost)),
             force=force,
         )
@@ -314,14 +314,14 @@ class ModelSwitch:
         def progress(index: OpenIndex) -> TellProgress:
             last = 0.0
 
-            def told(done: int, total: int, at: str) -> None:
+            def tell(done: int, total: int, at: str) -> None:
                 nonlocal last
                 now = time.monotonic()
                 if now - last >= 0.1 or done == total:
                     last = now
                     loop.call_soon_threadsafe(self._events.progressed, job, Progress(done, total, at, traffic_note(index)))
 
-            return told
+            return tell
 
         settings = self._state.now.folder.settings
         try:

@@ -62,13 +62,13 @@ class RescanScheduler(Generic[TokenT, R]):
         """
         began, compared = time.monotonic(), False
 
-        def told(done: int, total: int, at: str) -> None:
+        def tell(done: int, total: int, at: str) -> None:
             nonlocal compared
             if not compared:
                 self._took, compared = time.monotonic() - began, True
             progress(done, total, at)
 
-        return told
+        return tell
 
     def ended(self) -> None:
         """Note that a rescan, and the indexing that it led to, is over."""
