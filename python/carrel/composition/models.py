@@ -43,8 +43,8 @@ class Registry(Generic[M]):
         """Make a model as it is set. Raises `InvalidInput` that names the known providers, and what the factory raises."""
         name = settings.provider
         if name not in self._factories:
-            known = ", ".join(f'"{known}"' for known in self._factories) or "none"
-            raise InvalidInput("provider", f'there is no {self._kind} of a provider "{name}"', f"There are: {known}.")
+            names = ", ".join(f'"{name}"' for name in self._factories) or "none"
+            raise InvalidInput("provider", f'there is no {self._kind} of a provider "{name}"', f"There are: {names}.")
         return self._factories[name](settings, outbound)
 
 

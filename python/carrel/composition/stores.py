@@ -128,8 +128,8 @@ def make_replica(settings: StoreSettings, index: IndexFolder, store: ReplicatedI
         return None
     name = settings.collection or collection_name(index, shared=place.leaves_machine)
     # Another place is another copy, of which nothing is known.
-    told = "\0".join((place.kind, place.name, name, str(index.dim), str(place.with_content)))
-    digest = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
+    identity = "\0".join((place.kind, place.name, name, str(index.dim), str(place.with_content)))
+    digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:12]
     outbox = Outbox(index.directory / _OUTBOXES / f"{place.kind}-{digest}.sqlite")
     return VectorReplica(place, store, outbox, partial(_open, settings, place, index, name, outbound), _records)
 

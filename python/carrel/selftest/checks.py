@@ -111,9 +111,9 @@ def may_be_live(settings: Settings) -> bool:
 
 
 async def selftest(
-    settings: Settings, *, live: bool, program: Path | None = None, told: Callable[[Check], None] = lambda _: None
+    settings: Settings, *, live: bool, program: Path | None = None, notify: Callable[[Check], None] = lambda _: None
 ) -> list[Check]:
-    """Run the ten checks in order; `told` gets each as it ends. A check that fails doesn't stop the others."""
+    """Run the ten checks in order; `notify` gets each as it ends. A check that fails doesn't stop the others."""
     checks: list[tuple[str, Callable[[_Surroundings], Awaitable[str]]]] = [
         ("token read", _token),
         ("token exchange", _exchange),
@@ -126,7 +126,7 @@ async def selftest(
         ("delete by filter", _delete_by_filter),
         ("round trip", _round_trip),
     ]
-    found: list[Check] = []
+    results: list[Check] = []
     with ExitStack() as stack:
         around = _surroundings(settings, stack, live=live, program=program)
         async with around.kept:
@@ -144,9 +144,9 @@ async def selftest(
                 remote = number in (1, 2, 3, 4, 10)
                 against = around.against if remote else "this machine"
                 spent = round(1000 * (time.perf_counter() - began), 1)
-                found.append(Check(number, name, verdict, against, detail, spent))  # type: ignore[arg-type]
-                told(found[-1])
-    return found
+                results.append(Check(number, name, verdict, against, detail, spent))  # type: ignore[arg-type]
+                notify(results[-1])
+    return results
 
 
 def _surroundings(settings: Settings, stack: ExitStack, *, live: bool, program: Path | None) -> _Surroundings:
@@ -155,7 +155,7 @@ def _surroundings(settings: Settings, stack: ExitStack, *, live: bool, program: 
     import platformdirs  # noqa: PLC0415 - not every start needs it
 
     installed = platformdirs.user_data_path("carrel", appauthor=False) / "qdrant"
-    found = qdrant_process.find_program(installed, chosen)
+    qdrant = qdrant_process.find_program(installed, chosen)
     model = bundled()
 
     def embed(text: str) -> bytes:
@@ -164,7 +164,7 @@ def _surroundings(settings: Settings, stack: ExitStack, *, live: bool, program: 
     service = stack.enter_context(selftest_service.serving(embed, qdrant_install.archive_name(), qdrant_install.VERSION))
     if live:
         outbound = OutboundServices().of(settings)
-        return _Surroundings(outbound, "live", None, "", "", "", f"{service.url}/releases", folder, found)
+        return _Surroundings(outbound, "live", None, "", "", "", f"{service.url}/releases", folder, qdrant)
     sign_in = folder / "apps.json"
     sign_in.write_text(json.dumps({"github.com:Iv1.selftest": {"oauth_token": selftest_service.SIGN_IN}}), "utf-8")
     meter = UsageMeter(folder / "usage.sqlite", Limits)
@@ -173,7 +173,7 @@ def _surroundings(settings: Settings, stack: ExitStack, *, live: bool, program: 
     outbound = Outbound(PermissionFile(folder / "permissions.json"), keys, meter)
     exchange = f"{service.url}/copilot_internal/v2/token"
     return _Surroundings(
-        outbound, "stand-in", sign_in, service.url, exchange, "env:CARREL_SELFTEST", f"{service.url}/releases", folder, found
+        outbound, "stand-in", sign_in, service.url, exchange, "env:CARREL_SELFTEST", f"{service.url}/releases", folder, qdrant
     )
 
 
@@ -281,10 +281,10 @@ async def _collection(around: _Surroundings) -> str:
 async def _exact_search(around: _Surroundings) -> str:
     store = _store(around)
     await store.publish([_point(1), _point(2), _point(3)])
-    found = await store.search(_direction(2), 3)
+    hits = await store.search(_direction(2), 3)
     await store.drop()
-    _require(found and found[0][0] == f"{2:032x}", "another point comes first")
-    _require(math.isclose(found[0][1], 1.0, abs_tol=1e-4), f"its score is {found[0][1]:.4f}, not 1")
+    _require(hits and hits[0][0] == f"{2:032x}", "another point comes first")
+    _require(math.isclose(hits[0][1], 1.0, abs_tol=1e-4), f"its score is {hits[0][1]:.4f}, not 1")
     return "three points, the right one first with score 1.0"
 
 
@@ -309,15 +309,15 @@ async def _round_trip(around: _Surroundings) -> str:
         ids = [ChunkId(chunk.id) for path in SNIPPETS for chunk in view.file_chunks(path)]
         _require(len(ids) == len(SNIPPETS), f"the index has {len(ids)} chunks of {len(SNIPPETS)} snippets")
         await store.publish(await asyncio.to_thread(lambda: vector_records(view, ids, with_content=True)))
-        told = []
+        figures = []
         for question, wanted in QUESTIONS.items():
             hits = await _search(question, index, embedder, store)
             _require(hits, f"nothing is found for: {question}")
             _require(hits[0].chunk.path == wanted, f"another snippet comes first for: {question}")
             cosine, floor = hits[0].signals.dense or 0.0, embedder.spec.floor
             _require(cosine >= floor, f"{wanted} has {cosine:.2f}, below the model's floor of {floor:g}, for: {question}")
-            told.append(f"{wanted} {cosine:.2f}")
-        return ", ".join(told)
+            figures.append(f"{wanted} {cosine:.2f}")
+        return ", ".join(figures)
     finally:
         index.store.close()
         await store.drop()
@@ -365,8 +365,8 @@ class _OnlyStore:
         """Leave it to the answer, which says so."""
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other) or 1.0)
+def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(left, right, strict=True)) / (math.hypot(*left) * math.hypot(*right) or 1.0)
 
 
 def _require(holds: object, otherwise: str) -> None:
