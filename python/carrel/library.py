@@ -211,8 +211,8 @@ class Index:
         `history` is the conversation before the query, oldest turn first, which a follow-up speaks of, each a `Message` or an
         object with its `role` and `text`; `rerank` None: as the settings say.
         """
-        found = self._search(query, k, filters, self._assistants(rerank), history)
-        return [_public(hit) for hit in found.hits]
+        retrieval = self._search(query, k, filters, self._assistants(rerank), history)
+        return [_public(hit) for hit in retrieval.hits]
 
     def context(
         self,
@@ -278,9 +278,9 @@ class Index:
         It may have the query replaced or more fetched; `problem` of the result says so where it gave up or the model failed.
         """
 
-        async def search(asked: str, k: int) -> Sequence[Hit]:
+        async def search(text: str, k: int) -> Sequence[Hit]:
             token = CancelToken()
-            return await run_to_end(None, lambda: self._search(asked, k, None, token=token).hits, token)
+            return await run_to_end(None, lambda: self._search(text, k, None, token=token).hits, token)
 
         return run_blocking(search_assessed(query, search, model, attempts=attempts))
 
@@ -320,26 +320,26 @@ class Index:
         history: Sequence[Message | Mapping[str, str]] = (),
         token: CancelToken | None = None,
     ) -> Retrieval:
-        asked = Query(checked("query", query, str), limit=checked("k", k, HitCount), filters=filters_argument(filters))
+        question = Query(checked("query", query, str), limit=checked("k", k, HitCount), filters=filters_argument(filters))
         before = history_argument(history)
-        return search_blocking(self._current(), asked, token or CancelToken(), history=before, assistants=assistants)
+        return search_blocking(self._current(), question, token or CancelToken(), history=before, assistants=assistants)
 
     def _assistants(self, rerank: bool | None, *, chat: bool = False) -> Assistants:
         """Return the models that help: those that the caller gave (its reranker where it asks), else those of the settings."""
-        given = self._composition.assistants(
+        assistants = self._composition.assistants(
             self._settings,
             plan="never" if self._planner else None,
             rerank=False if self._reranker else rerank,
             chat=chat,
         )
-        given = replace(given, reranker=(self._reranker if rerank else None) or given.reranker)
+        assistants = replace(assistants, reranker=(self._reranker if rerank else None) or assistants.reranker)
         if self._planner is None:
-            return given
-        return replace(given, planner=self._planner, when="always" if self._settings.planner == "always" else "auto")
+            return assistants
+        return replace(assistants, planner=self._planner, when="always" if self._settings.planner == "always" else "auto")
 
     def _chunks_of(self, path: str) -> list[SearchHit]:
-        found = file_chunks(self._index.store.snapshot(), path, CancelToken())
-        return [_public(Hit(chunk, 0.0, Signals())) for chunk in found]
+        chunks = file_chunks(self._index.store.snapshot(), path, CancelToken())
+        return [_public(Hit(chunk, 0.0, Signals())) for chunk in chunks]
 
     def _current(self) -> OpenIndex:
         """Return the index with what its writer committed; one that was never made is made now.
@@ -382,10 +382,10 @@ class BagOfWords:
 
     def search(self, query: str, k: int = 3) -> list[SearchHit]:
         """Return the `k` best chunks that share a word with the query, best first; `score` is the cosine."""
-        asked = word_counts(query)
-        scored = [replace(hit, score=cosine(asked, held)) for chunks in self._chunks.values() for held, hit in chunks]
-        found = sorted((hit for hit in scored if hit.score > 0), key=lambda hit: (-hit.score, hit.file_path, hit.start_line))
-        return found[: max(k, 0)]
+        counts = word_counts(query)
+        scored = [replace(hit, score=cosine(counts, held)) for chunks in self._chunks.values() for held, hit in chunks]
+        hits = sorted((hit for hit in scored if hit.score > 0), key=lambda hit: (-hit.score, hit.file_path, hit.start_line))
+        return hits[: max(k, 0)]
 
 
 def pick_files_by_grouped_chunk_hits(
@@ -404,13 +404,13 @@ def pick_files_by_grouped_chunk_hits(
     if not isinstance(section_query, Query):
         section_query = Query(checked("section_query", section_query, str))
     index = vector_db._current()
-    own = index.embedder.spec.id
-    if embedder is not None and embedder.spec.id != own:
-        raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {own}")
+    model = index.embedder.spec.id
+    if embedder is not None and embedder.spec.id != model:
+        raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {model}")
     pool, most = checked("candidate_pool_size", candidate_pool_size, HitCount), checked("n_files", n_files, HitCount)
     prepared = prepare_blocking(files.pool_query(section_query, pool), index.embedder)
-    found = files.best_files(index.store.snapshot(), prepared, pool, most, file_key, CancelToken())
-    return [name for name, _ in found]
+    ranking = files.best_files(index.store.snapshot(), prepared, pool, most, file_key, CancelToken())
+    return [name for name, _ in ranking]
 
 
 def _listed(hits: Sequence[Hit]) -> str:

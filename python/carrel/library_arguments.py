@@ -42,8 +42,8 @@ def filters_argument(filters: object) -> Filters:
         return Filters()
     if not isinstance(filters, Filters):
         raise InvalidInput("filters", f"must be carrel.model.types.Filters, not {type(filters).__name__}")
-    given = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
-    converted: Filters = checked("filters", given, Filters)
+    values = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
+    converted: Filters = checked("filters", values, Filters)
     return converted
 
 

@@ -176,17 +176,17 @@ class Chat:
         return Answer(answered.text, answered.checked.citations, answered.problem, tuple(steps), answered.usage)
 
     async def _review(self, request: asks.ReviewRequest) -> Review:
-        found, _ = await asks.review(self._workspace, request, self._model, self._on_step)
-        if found.answer is None:
-            return Review(chunks_used=found.chunks_used, problem=found.problem, raw_text=found.raw)
-        answer = found.answer
+        result, _ = await asks.review(self._workspace, request, self._model, self._on_step)
+        if result.answer is None:
+            return Review(chunks_used=result.chunks_used, problem=result.problem, raw_text=result.raw)
+        answer = result.answer
         return Review(
             answer.summary,
             answer.difficulty_score,
             answer.recommended_level,
             answer.concepts_required,
             answer.mentoring_advice,
-            found.chunks_used,
+            result.chunks_used,
         )
 
 
@@ -207,16 +207,16 @@ def review(issue: str, path: str | Path = ".", *, body: str = "", **options: Unp
         return talk.review(issue, body)
 
 
-def _tool(given: Callable[..., Any] | Tool) -> Tool:
-    return given if hasattr(given, "spec") and hasattr(given, "run") else FunctionTool(given)
+def _tool(tool: Callable[..., Any] | Tool) -> Tool:
+    return tool if hasattr(tool, "spec") and hasattr(tool, "run") else FunctionTool(tool)
 
 
-def _model(given: object) -> ChatModel | None:
+def _model(model: object) -> ChatModel | None:
     """Return the model that the caller brought; None where the settings have it."""
-    if given is None or isinstance(given, str):
+    if model is None or isinstance(model, str):
         return None
-    if callable(getattr(given, "stream", None)) and isinstance(getattr(given, "spec", None), ChatSpec):
-        return given  # type: ignore[return-value]  # what was just looked at
-    if callable(getattr(given, "ask", None)):
-        return ChatModelPort(given, ChatSpec(type(given).__name__, window=window_of(given)))  # type: ignore[arg-type]
-    raise InvalidInput("model", f"is {type(given).__name__}", "Give a name, a ChatModel or an object with `ask`.")
+    if callable(getattr(model, "stream", None)) and isinstance(getattr(model, "spec", None), ChatSpec):
+        return model  # type: ignore[return-value]  # what was just looked at
+    if callable(getattr(model, "ask", None)):
+        return ChatModelPort(model, ChatSpec(type(model).__name__, window=window_of(model)))  # type: ignore[arg-type]
+    raise InvalidInput("model", f"is {type(model).__name__}", "Give a name, a ChatModel or an object with `ask`.")
