@@ -72,6 +72,12 @@ def test_a_place_without_a_function_is_told_by_its_line(view: Snapshot, text: st
     assert found.confidence >= OF_A_TRACE
 
 
+@pytest.mark.parametrize("text", ["what is wrong at Makefile:5?", "line 5 of the Makefile fails at 10:30:15"])
+def test_a_file_without_an_ending_is_a_place(text: str) -> None:
+    makefile = "all:\n\t@echo a job\n\nload:\n\t./load value\n\njob:\n\t@echo bad value of a job\n"
+    assert ask(indexed({**FILES, "Makefile": makefile}), text).hits[0].chunk.path == "Makefile"
+
+
 @pytest.mark.parametrize(
     "text", ["job.py:17: error: bad value of a job", "a job listens on example.com:80", "job.py:17 of a job"]
 )
