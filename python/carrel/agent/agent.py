@@ -111,7 +111,7 @@ class Agent:
         self._fatal: tuple[type[Exception], ...] = (Cancelled, *fatal)
         self._quoted = [_folded(text) for text in material]
         self._seen: dict[str, ToolResult] = {}
-        self._given: list[ContextItem] = []
+        self._items: list[ContextItem] = []
         self._bad_turns = 0
         self._finish: Finish = "stop"
         self._limit: LimitName | None = None
@@ -122,9 +122,9 @@ class Agent:
             window.use_text()
 
     @property
-    def given(self) -> tuple[ContextItem, ...]:
+    def items(self) -> tuple[ContextItem, ...]:
         """The lines of the workspace that tools have shown the model so far."""
-        return tuple(self._given)
+        return tuple(self._items)
 
     async def run(self) -> Outcome:
         """Let the model work until it answers or a limit is reached.
@@ -140,7 +140,7 @@ class Agent:
                 said, problem = await self._again(said, problem)
         finally:
             self.usage.milliseconds = round(1000 * (time.monotonic() - self._began), 3)
-        return Outcome(said.text, problem, self._finish, self._limit, self.usage, tuple(self._given))
+        return Outcome(said.text, problem, self._finish, self._limit, self.usage, self.items)
 
     async def _work(self) -> Completion:
         while (limit := self._exhausted()) is None:
@@ -274,13 +274,13 @@ class Agent:
         """Return what was said with the calls that stand in its text."""
         if said.calls or not self._tools or not said.text.strip():
             return said
-        found = read_calls(said.text, self._tools, self._is_quotation, anywhere=self._window.as_text)
-        if found is None:
+        reading = read_calls(said.text, self._tools, self._is_quotation, anywhere=self._window.as_text)
+        if reading is None:
             return said
         if not self._window.as_text:
             self._notify(Repaired("a call of a tool that stood in the text"))
-        calls = tuple(ToolCall("", call.name, RawArguments(call.arguments)) for call in found.calls)
-        return replace(said, text=found.text, calls=calls)
+        calls = tuple(ToolCall("", call.name, RawArguments(call.arguments)) for call in reading.calls)
+        return replace(said, text=reading.text, calls=calls)
 
     def _is_quotation(self, block: str) -> bool:
         """Tell whether a text stands in what the model was given: to repeat it is no wish to have it run."""
@@ -304,13 +304,13 @@ class Agent:
         return read
 
     def _read_call(self, call: ToolCall) -> _Call:
-        given, call = call.arguments, replace(call, arguments={})
+        raw, call = call.arguments, replace(call, arguments={})
         tool = self._tools.get(call.name)
         if tool is None:
-            known = names_of(list(self._tools))
-            return _Call(call, f"There is no such tool; {known}." if call.name else f"The call can't be read; {known}.")
+            names = names_of(list(self._tools))
+            return _Call(call, f"There is no such tool; {names}." if call.name else f"The call can't be read; {names}.")
         try:
-            arguments, mended = read_arguments(given.value if isinstance(given, RawArguments) else given, tool.spec.schema)
+            arguments, mended = read_arguments(raw.value if isinstance(raw, RawArguments) else raw, tool.spec.schema)
             json.dumps(arguments)
         except (RecursionError, TypeError, ValueError):
             arguments, mended = None, False
@@ -346,7 +346,7 @@ class Agent:
         before = self._seen.get(key)
         result = before or self._cut(await self._result(self._tools[call.name], call.arguments))
         if before is None:
-            self._given += result.given
+            self._items += result.given
             self._remember(result.text)
             if not result.is_error:  # what failed may succeed the next time
                 self._seen[key] = result

@@ -148,7 +148,7 @@ class Usage:
 class Outcome:
     """How a run ended. `problem` says what is wrong with the answer, empty where nothing is known to be.
 
-    `finish` "length" means that the answer was cut off; `limit` is what ended the search for more. `given` are the lines of
+    `finish` "length" means that the answer was cut off; `limit` is what ended the search for more. `items` are the lines of
     the workspace that tools showed the model.
     """
 
@@ -157,4 +157,4 @@ class Outcome:
     finish: Finish
     limit: LimitName | None
     usage: Usage
-    given: tuple[ContextItem, ...]
+    items: tuple[ContextItem, ...]

@@ -102,7 +102,7 @@ async def ask(
     window: Window,
     model: ChatModel,
     tools: Sequence[Tool],
-    given: Sequence[ContextItem],
+    items: Sequence[ContextItem],
     context: str,
     notify: Callable[[Event], None],
     *,
@@ -110,16 +110,16 @@ async def ask(
 ) -> Answered:
     """Have the question answered that `window` was opened with; `notify` is told every step. Raises `ProviderError`.
 
-    `given` are the places in the context. An answer whose citations don't hold is asked for once more; the better one is given.
+    `items` are the places in the context. An answer whose citations don't hold is asked for once more; the better one is given.
     """
     attempts: list[tuple[str, CheckedText, str]] = []
 
     def check(text: str) -> str:
         if not text.strip():
             return "The answer is empty"
-        known = (*given, *agent.given)
-        checked = citations.check(text, known)
-        attempts.append((text, checked, _complaint(checked, text, known)))
+        every = (*items, *agent.items)
+        checked = citations.check(text, every)
+        attempts.append((text, checked, _complaint(checked, text, every)))
         return attempts[-1][2]
 
     agent = Agent(
@@ -127,17 +127,18 @@ async def ask(
     )
     outcome = await agent.run()
     last = (outcome.text, CheckedText(outcome.text, ()), outcome.problem)
-    text, best, problem = min(reversed(attempts), key=lambda one: len(one[1].unsupported), default=last)
+    text, best, problem = min(reversed(attempts), key=lambda attempt: len(attempt[1].unsupported), default=last)
     problem = outcome.problem if text == outcome.text else problem
     return Answered(best, problem, outcome.finish, outcome.limit, outcome.usage)
 
 
-def _complaint(checked: CheckedText, text: str, given: Sequence[ContextItem]) -> str:
+def _complaint(checked: CheckedText, text: str, items: Sequence[ContextItem]) -> str:
     """Return what is wrong with the citations of an answer."""
     if checked.unsupported:
-        shown = [f"{one.path}:{one.start_line}-{one.end_line} ({one.reason})" for one in checked.unsupported[:_SHOWN]]
+        cut = checked.unsupported[:_SHOWN]
+        shown = [f"{citation.path}:{citation.start_line}-{citation.end_line} ({citation.reason})" for citation in cut]
         more = f" and {len(checked.unsupported) - _SHOWN} more" if len(checked.unsupported) > _SHOWN else ""
         return f"The answer cites what it can't rely on: {'; '.join(shown)}{more}"
-    if given and not checked.citations and len(text.split()) > _LEAST_TO_CITE:
+    if items and not checked.citations and len(text.split()) > _LEAST_TO_CITE:
         return "The answer cites no place"
     return ""

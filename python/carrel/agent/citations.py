@@ -123,15 +123,15 @@ class _Paths:
 
     def beginning(self, text: str, start: int) -> str:
         """Return the longest path that stands at a place of a text; empty where none does."""
-        found = (text[start : start + length] for length in self._lengths)
-        return next((path for path in found if path in self._paths), "")
+        candidates = (text[start : start + length] for length in self._lengths)
+        return next((path for path in candidates if path in self._paths), "")
 
 
 class _Files:
     """The files that were given, by path and by the last part of their paths."""
 
-    def __init__(self, given: Sequence[ContextItem] = ()) -> None:
-        self.by_path = _files(given)
+    def __init__(self, items: Sequence[ContextItem] = ()) -> None:
+        self.by_path = _files(items)
         self.paths = _Paths(sorted(self.by_path, key=len, reverse=True)[:_MOST_KNOWN])
         self._by_name: dict[str, list[str]] = {}
         for path in self.by_path:
@@ -142,8 +142,8 @@ class _Files:
         path = path if path in self.by_path else path.replace("\\", "/").removeprefix("./")
         if path in self.by_path:
             return [path]
-        known = self._by_name.get(path.rpartition("/")[2], ())
-        return [one for one in known if one.endswith(f"/{path}") or path.endswith(f"/{one}")]
+        candidates = self._by_name.get(path.rpartition("/")[2], ())
+        return [candidate for candidate in candidates if candidate.endswith(f"/{path}") or path.endswith(f"/{candidate}")]
 
 
 class _Spans:
@@ -160,7 +160,7 @@ class _Spans:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reference:
     """A citation in a text: what it names, and where it and its mark stand."""
 
     path: str
@@ -170,21 +170,21 @@ class _Found:
     end: int
 
 
-def check(text: str, given: Sequence[ContextItem]) -> CheckedText:
+def check(text: str, items: Sequence[ContextItem]) -> CheckedText:
     """Check every citation of an answer against what the model was given."""
-    files = _Files(given)
+    files = _Files(items)
     checked: dict[tuple[str, int, int], Citation] = {}
     marks: set[int] = set()
     spans = _Spans(_code_spans(text[:_LONGEST]))
-    for found in islice(_citations(text[:_LONGEST], files.paths), _MOST_FOUND):
-        citation = _checked(found, text, files, spans)
+    for reference in islice(_citations(text[:_LONGEST], files.paths), _MOST_FOUND):
+        citation = _checked(reference, text, files, spans)
         if citation is None:
             continue
         key = (citation.path, citation.start_line, citation.end_line)
         if key not in checked or checked[key].ok:
             checked[key] = citation
         if not citation.ok:
-            marks.add(_end_of(found, text, spans))
+            marks.add(_end_of(reference, text, spans))
     parts, at = [], 0
     for mark in sorted(marks):
         parts += [text[at:mark], MARK]
@@ -196,15 +196,17 @@ def cited(text: str) -> tuple[tuple[str, int, int], ...]:
     """Return the places that an earlier answer cites, as (path, first line, last line), but for those that were marked."""
     text = text[:_LONGEST]
     spans = _Spans(_code_spans(text))
-    found = (
-        one for one in islice(_citations(text, _Paths()), _MOST_FOUND) if not text.startswith(MARK, _end_of(one, text, spans))
+    places = (
+        place
+        for place in islice(_citations(text, _Paths()), _MOST_FOUND)
+        if not text.startswith(MARK, _end_of(place, text, spans))
     )
-    return tuple(dict.fromkeys((one.path, one.first, one.last) for one in found if 0 < one.first <= one.last))
+    return tuple(dict.fromkeys((place.path, place.first, place.last) for place in places if 0 < place.first <= place.last))
 
 
-def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
+def _files(items: Sequence[ContextItem]) -> dict[str, _File]:
     files: dict[str, _File] = {}
-    for item in given:
+    for item in items:
         span, chunk = item.hit.chunk.span, item.hit.chunk
         if not chunk.text:
             continue  # only its place was told: nobody has seen its lines
@@ -217,7 +219,7 @@ def _files(given: Sequence[ContextItem]) -> dict[str, _File]:
     return files
 
 
-def _citations(text: str, known: _Paths) -> Iterator[_Found]:
+def _citations(text: str, paths: _Paths) -> Iterator[_Reference]:
     """Find what has the form of a citation, outside of code blocks and URLs."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted([*_code_blocks(text), *(match.span() for match in _URL.finditer(text))]):
@@ -226,17 +228,17 @@ def _citations(text: str, known: _Paths) -> Iterator[_Found]:
     closed = _Spans(apart)
     behind = (match for form in _BEHIND for match in form.finditer(text) if closed.around(match.start()) is None)
     before = (match for match in _BEFORE.finditer(text) if closed.around(match.start()) is None)
-    found = ((match, _path_before(text, match.start(), known)) for match in islice(behind, _MOST_LOOKED_AT))
-    after = ((match, _path_here(text, match.end(), known)) for match in islice(before, _MOST_LOOKED_AT))
-    for match, path in islice(((match, path) for match, path in chain(found, after) if path), _MOST_FOUND):
+    preceding = ((match, _path_before(text, match.start(), paths)) for match in islice(behind, _MOST_LOOKED_AT))
+    after = ((match, _path_here(text, match.end(), paths)) for match in islice(before, _MOST_LOOKED_AT))
+    for match, path in islice(((match, path) for match, path in chain(preceding, after) if path), _MOST_FOUND):
         names, is_before = match.groupdict(), match.re is not _BEFORE
         start = match.start() - len(path) if is_before else match.start()
         end = match.end() if is_before else match.end() + len(path)
         first = int(names["first"])
-        yield _Found(path, first, int(names["last"] or first), start, end)
+        yield _Reference(path, first, int(names["last"] or first), start, end)
         for more in filter(None, (names.get("more") or "").split(",")):
             begin, *rest = re.split(f"[{_DASH}]", more)
-            yield _Found(path, int(begin), int(rest[0] if rest else begin), start, end)
+            yield _Reference(path, int(begin), int(rest[0] if rest else begin), start, end)
 
 
 def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -273,19 +275,19 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
         start += len(line) + 1
 
 
-def _path_before(text: str, end: int, known: _Paths) -> str:
+def _path_before(text: str, end: int, paths: _Paths) -> str:
     """Return the path that ends here: one that was given, whatever characters it has, or what has the form of one."""
     window = text[max(0, end - _LONGEST_PATH) : end]
-    for path in known.ending(window):
+    for path in paths.ending(window):
         if not _GOES_ON.search(window[: -len(path)]):
             return path
     match = _PATH_BACKWARDS.match(window[::-1])
     return _path_in(match[0][::-1]) if match else ""
 
 
-def _path_here(text: str, start: int, known: _Paths) -> str:
+def _path_here(text: str, start: int, paths: _Paths) -> str:
     """Return the path that begins here, unless it has lines of its own."""
-    path = known.beginning(text, start)
+    path = paths.beginning(text, start)
     if not path and (match := _PATH_HERE.match(text, start)):
         path = _path_in(match[0].rstrip(".:"))
     rest = text[start + len(path) : start + len(path) + 3]
@@ -299,34 +301,34 @@ def _path_in(word: str) -> str:
     return word if ":" not in word and not is_address and _ANY_PATH.fullmatch(word) else ""
 
 
-def _checked(found: _Found, text: str, files: _Files, spans: _Spans) -> Citation | None:
+def _checked(reference: _Reference, text: str, files: _Files, spans: _Spans) -> Citation | None:
     """Return the citation with whether it holds; None for what is none after all."""
-    candidates = files.meant(found.path)
+    candidates = files.meant(reference.path)
     if not candidates:
-        path = found.path.replace("\\", "/")
+        path = reference.path.replace("\\", "/")
         if "/" not in path and not detect_language(path):
             return None  # a host, a version, a word with a dot
-        return Citation(path, found.first, found.last, ok=False, reason="the file was not given")
-    quotes = _quotes(found, text, spans)
-    verdicts = [(path, _problem(files.by_path[path], found, quotes)) for path in candidates]
+        return Citation(path, reference.first, reference.last, ok=False, reason="the file was not given")
+    quotes = _quotes(reference, text, spans)
+    verdicts = [(path, _problem(files.by_path[path], reference, quotes)) for path in candidates]
     path, reason = next((verdict for verdict in verdicts if not verdict[1]), verdicts[0])
     documents = (item.hit.chunk for item in files.by_path[path].headed if item.hit.chunk.origin)
-    version, updated_at = next(((one.origin.version, one.updated_at) for one in documents if one.origin), ("", 0))
-    return Citation(path, found.first, found.last, ok=not reason, reason=reason, version=version, updated_at=updated_at)
+    version, updated_at = next(((chunk.origin.version, chunk.updated_at) for chunk in documents if chunk.origin), ("", 0))
+    return Citation(path, reference.first, reference.last, ok=not reason, reason=reason, version=version, updated_at=updated_at)
 
 
-def _problem(file: _File, found: _Found, quotes: Sequence[str]) -> str:
-    if found.first < 1 or found.last < found.first:
+def _problem(file: _File, reference: _Reference, quotes: Sequence[str]) -> str:
+    if reference.first < 1 or reference.last < reference.first:
         return "there are no such lines"
-    wanted = range(found.first, found.last + 1)
-    headed = [item for item in file.headed if _span(item) == (found.first, found.last)]
+    wanted = range(reference.first, reference.last + 1)
+    headed = [item for item in file.headed if _span(item) == (reference.first, reference.last)]
     missing = next((number for number in wanted if number not in file.lines), None)
     if missing is not None and not headed:
         return f"line {missing} was not given"
     if not quotes:
         return ""
-    lines = file.between(found.first, found.last)
-    here = [item for item in file.headed if _span(item)[0] <= found.last and found.first <= _span(item)[1]]
+    lines = file.between(reference.first, reference.last)
+    here = [item for item in file.headed if _span(item)[0] <= reference.last and reference.first <= _span(item)[1]]
     symbols = " ".join(f"{item.hit.chunk.symbol} {item.hit.chunk.container}" for item in here)
     headings = {item.hit.chunk.symbol for item in here}  # as they were given: "Server (header)", "start, stop, …"
     wrong = next((quote for quote in quotes if quote not in headings and not _stands_in(quote, lines, symbols)), None)
@@ -340,12 +342,12 @@ def _span(item: ContextItem) -> tuple[int, int]:
 # --- quotations beside a citation
 
 
-def _quotes(found: _Found, text: str, spans: _Spans) -> list[str]:
+def _quotes(reference: _Reference, text: str, spans: _Spans) -> list[str]:
     """Return what the answer quotes right before or behind a citation, in the same line."""
-    start = (spans.around(found.start) or (found.start, 0))[0]
+    start = (spans.around(reference.start) or (reference.start, 0))[0]
     line = text[max(0, start - _NEAR) : start].rpartition("\n")[2]
     quotes = [_quote_before(_CONNECTING.sub("", line))]
-    rest = text[found.end : found.end + _NEAR].partition("\n")[0]
+    rest = text[reference.end : reference.end + _NEAR].partition("\n")[0]
     if match := _QUOTE_AFTER.match(rest):
         quotes.append(_quote_behind(rest[match.end() :]))
     return [quote for quote in quotes if quote]
@@ -388,15 +390,15 @@ def _plain(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
-def _end_of(found: _Found, text: str, spans: _Spans) -> int:
+def _end_of(reference: _Reference, text: str, spans: _Spans) -> int:
     """Return where a mark can stand: behind the code span or link that the citation is in."""
-    end = (spans.around(found.end - 1) or (0, found.end))[1]
+    end = (spans.around(reference.end - 1) or (0, reference.end))[1]
     while text[end : end + 1] in ("*", "_", "`"):
         end += 1
     if text[end : end + 2] == "](":
         closing = text.find(")", end)
         if 0 < closing < end + _NEAR and "\n" not in text[end:closing]:
             return closing + 1
-    if text[end : end + 1] == ")" and "](" in text[max(0, found.start - 3) : found.start + 1]:
+    if text[end : end + 1] == ")" and "](" in text[max(0, reference.start - 3) : reference.start + 1]:
         return end + 1
     return end

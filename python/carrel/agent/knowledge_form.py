@@ -72,9 +72,9 @@ def text_of(documents: Iterable[tuple[str, int, int, str, str]]) -> str:
     return "\n\n".join(_block(*document) for document in documents) or NOTHING_FOUND
 
 
-def _block(path: str, start: int, end: int, text: str, told: str) -> str:
+def _block(path: str, start: int, end: int, text: str, note: str) -> str:
     harmless, _ = escape(_HEADER, text.rstrip("\r\n"))
-    behind = f" ({one_line(told)})" if told else ""
+    behind = f" ({one_line(note)})" if note else ""
     return f"File: {one_line(path)}:{start}-{end}{behind}\nContent:\n{harmless}"
 
 

@@ -65,25 +65,25 @@ class ReviewAnswer:
 
 def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
     """Return the answer in a model's text, or None and what is wrong with it."""
-    found = best_object(text, _fields_in)
-    if found is None:
+    fields = best_object(text, _fields_in)
+    if fields is None:
         return None, "there is no JSON object in it, or one that isn't complete"
-    given = named(found)
+    by_name = named(fields)
     values: dict[str, Any] = {}
     problems = []
     for name, read in _FIELDS.items():
-        if given.get(plain_name(name)) is None:
+        if by_name.get(plain_name(name)) is None:
             problems.append(f"{name} is missing")
             continue
-        value, problem = read(given[plain_name(name)])
+        value, problem = read(by_name[plain_name(name)])
         values[name] = value
         if problem:
             problems.append(f"{name} {problem}")
     return (None, "; ".join(problems)) if problems else (ReviewAnswer(**values), "")
 
 
-def _fields_in(found: dict[str, Any]) -> int:
-    return len({plain_name(key) for key in found} & {plain_name(name) for name in _FIELDS})
+def _fields_in(fields: dict[str, Any]) -> int:
+    return len({plain_name(key) for key in fields} & {plain_name(name) for name in _FIELDS})
 
 
 def _words(value: Any) -> str:
@@ -232,7 +232,7 @@ async def review(window: Window, model: ChatModel, search: Search, notify: Calla
     )
     outcome = await agent.run()
     answer = None if outcome.problem else read_answer(outcome.text)[0]
-    hits = {item.hit.chunk.id: item.hit for item in outcome.given}
+    hits = {item.hit.chunk.id: item.hit for item in outcome.items}
     return Reviewed(
         answer,
         outcome.problem,

@@ -63,14 +63,14 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
     containers: Annotated[Names, Meta(description="Only what stands in one of these types or headings, by the exact name.")] = ()
 
 
-def most_hits(asked: SearchArguments) -> int:
+def most_hits(arguments: SearchArguments) -> int:
     """Return how many hits are wanted."""
-    return asked.limit or DEFAULT_HITS[asked.format]
+    return arguments.limit or DEFAULT_HITS[arguments.format]
 
 
 def argument_name(field: str) -> str:
     """Return a field of `SearchArguments` as models spell it."""
-    return next(found.encode_name for found in structs.fields(SearchArguments) if found.name == field)
+    return next(entry.encode_name for entry in structs.fields(SearchArguments) if entry.name == field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +78,23 @@ class SearchPage:
     """What a search gives a model within a budget: the text, and the hits that it holds, each as it is shown there."""
 
     text: str
-    given: tuple[ContextItem, ...]
+    items: tuple[ContextItem, ...]
 
     @property
     def hits(self) -> tuple[Hit, ...]:
         """The hits, whole or in part."""
-        return tuple(item.hit for item in self.given)
+        return tuple(item.hit for item in self.items)
 
 
-def to_filters(asked: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
+def to_filters(arguments: SearchArguments, exclude: tuple[str, ...] = ()) -> Filters:
     """Return the filters that were asked for, not checked yet."""
     return Filters(
-        sources=asked.sources,
-        path_globs=asked.path_glob,
+        sources=arguments.sources,
+        path_globs=arguments.path_glob,
         exclude=exclude,
-        languages=asked.languages,
-        symbol=asked.symbol or None,
-        metadata={name: values for name, values in (("kind", asked.kinds), ("container", asked.containers)) if values},
+        languages=arguments.languages,
+        symbol=arguments.symbol or None,
+        metadata={name: values for name, values in (("kind", arguments.kinds), ("container", arguments.containers)) if values},
     )
 
 
@@ -114,10 +114,10 @@ def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: Lin
     from carrel.pack.context import pack
 
     packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
-    given = tuple(item for hit in hits if (item := _shown(hit, packed.items)))
-    if hits and not given:
+    items = tuple(item for hit in hits if (item := _shown(hit, packed.items)))
+    if hits and not items:
         return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())
-    return SearchPage(packed.text, given)
+    return SearchPage(packed.text, items)
 
 
 def places_page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer) -> SearchPage:
@@ -164,4 +164,4 @@ class SearchCode:
         except InvalidInput as error:
             return ToolResult(f"Not run: {_FIELDS.get(error.field, error.field)}: {error.sentence}", is_error=True)
         note = f"(Left out to make room; search again to see it.)\n{places_of(page.hits)}" if page.hits else ""
-        return ToolResult(page.text, note=note, given=page.given)
+        return ToolResult(page.text, note=note, given=page.items)

@@ -22,13 +22,13 @@ _BOOLEANS = {"true": True, "false": False}
 _MOST_NAMED = 20
 
 
-def read_arguments(given: object, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
+def read_arguments(raw: object, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
     """Return the arguments that were meant, None where nobody can tell, and whether they had to be mended.
 
     Mended are JSON in a string, an object around the arguments, names in another case, numbers, booleans and lists that were
     written as strings, and null for what may be left out.
     """
-    value = parse(given) if isinstance(given, str) and given.strip() else {} if given in (None, "") else given
+    value = parse(raw) if isinstance(raw, str) and raw.strip() else {} if raw in (None, "") else raw
     if not isinstance(value, Mapping):
         return None, False
     meant = _named(_unwrapped(value, schema), schema)
@@ -37,7 +37,7 @@ def read_arguments(given: object, schema: Mapping[str, Any]) -> tuple[dict[str, 
     required = required if isinstance(required, list) else ()  # a boolean before draft 4
     meant = {name: item for name, item in meant.items() if item is not None or name in required or _allows_null(properties, name)}
     meant = {name: _of_type(item, properties.get(name)) for name, item in meant.items()}
-    return meant, meant != given
+    return meant, meant != raw
 
 
 def problem_with(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
@@ -63,8 +63,8 @@ def errors_of(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[t
 def _errors(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[ValidationError]:
     kind = validator_for(schema, default=Draft202012Validator)
     # The registry is empty: a schema that refers to the network would have it asked.
-    found: Iterator[ValidationError] = kind(dict(schema), registry=Registry()).iter_errors(dict(arguments))
-    return found
+    errors: Iterator[ValidationError] = kind(dict(schema), registry=Registry()).iter_errors(dict(arguments))
+    return errors
 
 
 def _unusable(failure: Exception) -> str:
@@ -112,8 +112,8 @@ def _kind(value: object) -> str:
 
 def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters that a schema names, none where it names them in no way that can be used."""
-    found = schema.get("properties")
-    return found if isinstance(found, Mapping) else {}
+    properties = schema.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _unwrapped(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -129,13 +129,13 @@ def _unwrapped(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[s
 def _named(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments under the names that the tool has, where another spelling can mean one of them only."""
     properties = properties_of(schema)
-    known: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for name in properties:
-        known.setdefault(_plain(name), []).append(name)
+        spellings.setdefault(_plain(name), []).append(name)
     named: dict[str, Any] = {name: item for name, item in value.items() if name in properties}
     for name, item in value.items():
         if name not in properties:
-            meant = known.get(_plain(str(name)), [])
+            meant = spellings.get(_plain(str(name)), [])
             fits = len(meant) == 1 and meant[0] not in named
             named[meant[0] if fits else str(name)] = item
     return named

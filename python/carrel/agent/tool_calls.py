@@ -157,11 +157,11 @@ def _tagged(text: str, is_quotation: Callable[[str], bool], *, anywhere: bool) -
 
 
 def _of_block(block: re.Match[str]) -> list[TextCall]:
-    found = block.groupdict()
-    if found.get("name"):
-        return [TextCall(found["name"], found["arguments"])]
+    parts = block.groupdict()
+    if parts.get("name"):
+        return [TextCall(parts["name"], parts["arguments"])]
     # What can't be read is a call without a name: the model is told so.
-    return _calls_of(parse(found["body"] or "")) or [TextCall("", None)]
+    return _calls_of(parse(parts["body"] or "")) or [TextCall("", None)]
 
 
 def _as_json(text: str, names: Collection[str], is_quotation: Callable[[str], bool]) -> TextCalls | None:

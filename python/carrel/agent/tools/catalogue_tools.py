@@ -65,10 +65,10 @@ class SearchTools:
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Look for tools."""
         try:
-            asked = decode_call(FindToolsArguments, dict(arguments))
+            query = decode_call(FindToolsArguments, dict(arguments))
         except InvalidInput as error:
             return ToolResult(f"Not run: {error}", is_error=True)
-        return ToolResult(listed(await self._find(asked)))
+        return ToolResult(listed(await self._find(query)))
 
 
 class ExecutePipeline:
@@ -82,10 +82,10 @@ class ExecutePipeline:
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run it; a failure names the step and its cause."""
         try:
-            asked = decode_call(ExecuteArguments, dict(arguments))
+            request = decode_call(ExecuteArguments, dict(arguments))
         except InvalidInput as error:
             return ToolResult(f"Not run: {error}", is_error=True)
-        output, problem = await self._execute(asked)
+        output, problem = await self._execute(request)
         return ToolResult(problem, is_error=True) if problem else ToolResult(output)
 
 

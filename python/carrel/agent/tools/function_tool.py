@@ -35,11 +35,11 @@ class FunctionTool:
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Call the function. What it raises is told to the model, which may call it otherwise."""
         try:
-            given = msgspec.structs.asdict(decode(self._arguments, dict(arguments)))
+            values = msgspec.structs.asdict(decode(self._arguments, dict(arguments)))
             if inspect.iscoroutinefunction(self._function):
-                value = await self._function(**given)
+                value = await self._function(**values)
             else:
-                value = await asyncio.to_thread(self._call, given)
+                value = await asyncio.to_thread(self._call, values)
             return ToolResult(value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode())
         except CarrelError as error:
             return ToolResult(str(error), is_error=True)

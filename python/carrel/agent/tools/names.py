@@ -75,9 +75,9 @@ class _NameTool(IndexTool):
     def _answer(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
         raise NotImplementedError
 
-    def _allowed(self, found: Sequence[CurrentChunk | str], view: SnapshotView, cancel: CancelToken) -> list[Chunk]:
+    def _allowed(self, entries: Sequence[CurrentChunk | str], view: SnapshotView, cancel: CancelToken) -> list[Chunk]:
         """Return the chunks that can be shown, each file's in order."""
-        chunks = [to_chunk(one) for one in found if not isinstance(one, str)]
+        chunks = [to_chunk(entry) for entry in entries if not isinstance(entry, str)]
         hidden = {path for path in {chunk.path for chunk in chunks} if self._scope.hides(view, path, cancel)}
         shown = [
             chunk
@@ -121,10 +121,10 @@ class FindDefinition(_NameTool):
             more += " and maybe elsewhere"
         left = max_tokens - self._tokenizer.count(head + more) - 2
         page = search_tool.page(hits[:_MOST_SHOWN], max(left, 0), self._tokenizer)
-        if not page.given:
+        if not page.items:
             return ToolResult("There are definitions, but none is short enough to be shown:\n" + search_tool.places_of(hits))
         note = f"(Left out to make room; ask again to see it.)\n{search_tool.places_of(page.hits)}"
-        return ToolResult(head + page.text + more, note=note, given=page.given)
+        return ToolResult(head + page.text + more, note=note, given=page.items)
 
 
 class FindUses(_NameTool):
@@ -143,21 +143,21 @@ class FindUses(_NameTool):
         [(candidates, _)] = view.find(
             [parsed], pool=_MOST_CHUNKS, floor=2.0, filter=hidden, pinned=None, active_path=None, cancel=cancel
         )
-        best = sorted(candidates, key=lambda found: (-found.lexical, found.path, found.start_line))[:_MOST_CHUNKS]
-        chunks = self._allowed(view.read_current([found.doc for found in best], cancel), view, cancel)
+        best = sorted(candidates, key=lambda candidate: (-candidate.lexical, candidate.path, candidate.start_line))[:_MOST_CHUNKS]
+        chunks = self._allowed(view.read_current([candidate.doc for candidate in best], cancel), view, cancel)
         word = re.compile(rf"(?<!\w){re.escape(name.last)}(?!\w)")
         lines = [line for chunk in chunks for line in _lines_with(word, chunk)]
-        found = {(item.hit.chunk.path, item.hit.chunk.span.start_line): item for item in lines}
-        if not found:
+        uses = {(item.hit.chunk.path, item.hit.chunk.span.start_line): item for item in lines}
+        if not uses:
             return ToolResult(
                 f"No line in the index holds {one_line(name.last)} as a whole word; search_code finds other spellings."
             )
-        files = len({path for path, _ in found})
-        summary = f"{len(found)} lines in {files} file{'s' if files > 1 else ''} hold {one_line(name.last)}"
+        files = len({path for path, _ in uses})
+        summary = f"{len(uses)} lines in {files} file{'s' if files > 1 else ''} hold {one_line(name.last)}"
         summary += ", and there may be more" if len(best) == _MOST_CHUNKS else ""
         left = max_tokens - self._tokenizer.count(summary + " (the first 10000 are shown)") - 4
         shown, items = [], []
-        for item in list(found.values())[:_MOST_LINES]:
+        for item in list(uses.values())[:_MOST_LINES]:
             text = (
                 f"{one_line(item.hit.chunk.path)}:{item.hit.chunk.span.start_line}: {one_line(item.text.strip())[:_LONGEST_LINE]}"
             )
@@ -166,16 +166,16 @@ class FindUses(_NameTool):
                 break
             shown.append(text)
             items.append(item)
-        summary += f" (the first {len(shown)} are shown):" if len(shown) < len(found) else ":"
+        summary += f" (the first {len(shown)} are shown):" if len(shown) < len(uses) else ":"
         note = f"(Uses of {one_line(name.last)} were listed here; ask again to see them.)"
         return ToolResult("\n".join([summary, *shown]), note=note, given=tuple(items))
 
 
 def _lines_with(word: re.Pattern[str], chunk: Chunk) -> list[ContextItem]:
-    found = []
+    items = []
     for number, line in enumerate(lines_of(chunk.text), chunk.span.start_line):
         if word.search(line):
-            one = Chunk(
+            row = Chunk(
                 id=f"{chunk.path}:{number}",
                 path=chunk.path,
                 symbol=chunk.symbol,
@@ -183,8 +183,8 @@ def _lines_with(word: re.Pattern[str], chunk: Chunk) -> list[ContextItem]:
                 text=line,
                 masked=masks_in(line),
             )
-            found.append(ContextItem(Hit(one, 1.0, Signals()), line))
-    return found
+            items.append(ContextItem(Hit(row, 1.0, Signals()), line))
+    return items
 
 
 def _is_called(chunk: Chunk, name: _Name) -> bool:

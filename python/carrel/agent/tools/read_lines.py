@@ -56,16 +56,16 @@ class ReadLines(IndexTool):
     async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
         """Read as many of the lines as go into so many tokens."""
         try:
-            asked = decode_call(ReadArguments, dict(arguments))
+            request = decode_call(ReadArguments, dict(arguments))
         except InvalidInput as error:
             return ToolResult(f"Not run: {error}", is_error=True)
-        return await self._index.read(lambda view, refusal, token: self._read(asked, max_tokens, view, refusal, token))
+        return await self._index.read(lambda view, refusal, token: self._read(request, max_tokens, view, refusal, token))
 
     def _read(
-        self, asked: ReadArguments, max_tokens: int, view: SnapshotView, refusal: Refusal, cancel: CancelToken
+        self, request: ReadArguments, max_tokens: int, view: SnapshotView, refusal: Refusal, cancel: CancelToken
     ) -> ToolResult:
-        path, first = as_path(asked.path), asked.start_line
-        last = min(asked.end_line or first + _USUAL_LINES - 1, first + MOST_LINES - 1)
+        path, first = as_path(request.path), request.start_line
+        last = min(request.end_line or first + _USUAL_LINES - 1, first + MOST_LINES - 1)
         if last < first:
             return ToolResult("Not run: end_line: comes before start_line", is_error=True)
         text = None if refusal(path) or self._scope.hides(view, path, cancel) else view.text(path)
@@ -110,8 +110,8 @@ class ReadLines(IndexTool):
         if (reason := refusal(path)) and reason != _GONE:
             return f"{shown} may not be read: {reason}."
         name = path.rpartition("/")[2].lower()
-        alike = [known for known in view.paths() if known != path and known.rpartition("/")[2].lower() == name]
-        alike = [known for known in alike[:_MOST_ALIKE] if not self._scope.hides(view, known, cancel)]
+        alike = [other for other in view.paths() if other != path and other.rpartition("/")[2].lower() == name]
+        alike = [other for other in alike[:_MOST_ALIKE] if not self._scope.hides(view, other, cancel)]
         hint = f" There is {', '.join(map(one_line, alike))}." if alike else " Search for it with search_code."
         return f"{shown} is not in the index of the workspace.{hint}"
 
@@ -120,9 +120,9 @@ class ReadLines(IndexTool):
         return f"--- {one_line(path)} (lines {first}-{last} of {total}) ---"
 
 
-def as_path(given: str) -> str:
+def as_path(text: str) -> str:
     """Return a path as the index has it: relative, with slashes. What leads outside stays as it is and is refused."""
-    path = given.strip().strip("`'\"").replace("\\", "/")
+    path = text.strip().strip("`'\"").replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
     return path

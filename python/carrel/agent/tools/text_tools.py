@@ -64,8 +64,8 @@ class TextTool:
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Work on the text."""
         try:
-            asked = decode_call(self._arguments, {**arguments, "input": ""})
-            return ToolResult(await asyncio.to_thread(self._work, asked, str(arguments.get("input", ""))))
+            values = decode_call(self._arguments, {**arguments, "input": ""})
+            return ToolResult(await asyncio.to_thread(self._work, values, str(arguments.get("input", ""))))
         except InvalidInput as error:
             return ToolResult(str(error), is_error=True)
 
@@ -75,7 +75,7 @@ def text_tools() -> list[TextTool]:
     return [
         TextTool("grep", "Keep the lines of a text that fit a pattern: filter a log, find errors.", _Grep, _grep),
         TextTool("sort", "Sort the lines of a text.", _Sort, _sort),
-        TextTool("head", "Keep the first lines of a text.", _Lines, lambda asked, text: "".join(rows_of(text)[: asked.lines])),
+        TextTool("head", "Keep the first lines of a text.", _Lines, lambda values, text: "".join(rows_of(text)[: values.lines])),
         TextTool("tail", "Keep the last lines of a text.", _Lines, _tail),
         TextTool("uniq", "Keep one of equal lines of a text that follow each other.", _Text, _uniq),
         TextTool("cut", "Keep some fields of each line of a text, as columns of a table.", _Cut, _cut),
@@ -85,9 +85,9 @@ def text_tools() -> list[TextTool]:
     ]
 
 
-def _grep(asked: _Grep, text: str) -> str:
+def _grep(arguments: _Grep, text: str) -> str:
     try:
-        pattern = regex.compile(asked.pattern, regex.IGNORECASE if asked.ignore_case else 0)
+        pattern = regex.compile(arguments.pattern, regex.IGNORECASE if arguments.ignore_case else 0)
     except (regex.error, RecursionError, OverflowError) as error:
         raise InvalidInput("pattern", f"is not a regular expression: {error}") from None
     ends = time.process_time() + _SECONDS
@@ -102,28 +102,28 @@ def _grep(asked: _Grep, text: str) -> str:
     return "".join(kept)
 
 
-def _sort(asked: _Sort, text: str) -> str:
+def _sort(arguments: _Sort, text: str) -> str:
     lines = text.split("\n")
     end = "\n" if lines and not lines[-1] else ""
-    return "\n".join(sorted(lines[:-1] if end else lines, reverse=asked.reverse)) + end
+    return "\n".join(sorted(lines[:-1] if end else lines, reverse=arguments.reverse)) + end
 
 
-def _tail(asked: _Lines, text: str) -> str:
+def _tail(arguments: _Lines, text: str) -> str:
     rows = rows_of(text)
-    return "".join(rows[max(len(rows) - asked.lines, 0) :])
+    return "".join(rows[max(len(rows) - arguments.lines, 0) :])
 
 
 def _uniq(_: _Text, text: str) -> str:
     return "".join(next(equal) for _, equal in groupby(rows_of(text), lambda row: row.rstrip("\r\n")))
 
 
-def _cut(asked: _Cut, text: str) -> str:
+def _cut(arguments: _Cut, text: str) -> str:
     kept = []
     for row in rows_of(text):
         line = row.rstrip("\r\n")
-        parts = line.split(asked.delimiter or None)
-        found = [parts[number - 1] for number in asked.fields if number <= len(parts)]
-        kept.append((asked.delimiter or " ").join(found) + row[len(line) :])
+        parts = line.split(arguments.delimiter or None)
+        fields = [parts[number - 1] for number in arguments.fields if number <= len(parts)]
+        kept.append((arguments.delimiter or " ").join(fields) + row[len(line) :])
     return "".join(kept)
 
 
@@ -136,11 +136,11 @@ def _count(_: _Text, text: str) -> str:
     return "".join(f"{number} {line}\n" for line, number in often.most_common())
 
 
-def _json(asked: _Json, text: str) -> str:
+def _json(arguments: _Json, text: str) -> str:
     try:
         value = json.loads(text)
-        found = [value] if not asked.path else list(_values(value, asked.path.split("."), ""))
-        return "".join(f"{item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}\n" for item in found)
+        values = [value] if not arguments.path else list(_values(value, arguments.path.split("."), ""))
+        return "".join(f"{item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}\n" for item in values)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("input", f"is not JSON that can be read: {str(error)[:200]}") from None
 
