@@ -102,10 +102,10 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     finished = set[str]()  # names of tools
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
-        found = catalogue_tools(service, lambda: knowledge_form.NAME in finished)
-        offered, servers = [*offered, *found], service.servers_kept()
+        catalogue = catalogue_tools(service, lambda: knowledge_form.NAME in finished)
+        offered, servers = [*offered, *catalogue], service.servers_kept()
         taken = {tool.spec.name for tool in (*offered, *request.tools)}
-        offered += await approved_tools(service, found[-1], request.messages[-1].text, taken, tokenizer, limit // 8)
+        offered += await approved_tools(service, catalogue[-1], request.messages[-1].text, taken, tokenizer, limit // 8)
     offered += request.tools
     names = [tool.spec.name for tool in offered]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -124,17 +124,17 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     text = answer.pack.text if tokenizer.count(answer.pack.text) <= limit // 2 else ""
     window = asking.opened(request.messages, text, offered, tokenizer, limit)
     before = [message.text for message in request.messages if message.role == "assistant"]
-    given = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
+    items = (*(answer.pack.items if text else ()), *await _read_cited(before, reader))
     audit = workspace.audit
-    told = audit.step_recorder(tell, workspace.root_key) if audit else tell
+    send = audit.step_recorder(tell, workspace.root_key) if audit else tell
 
     def notify(event: Event) -> None:
         if isinstance(event, ToolFinished) and not event.result.is_error:
             finished.add(event.name)
-        told(event)
+        send(event)
 
     async with servers:
-        answered = await asking.ask(window, model, offered, given, text, notify)
+        answered = await asking.ask(window, model, offered, items, text, notify)
     answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)
@@ -157,14 +157,14 @@ async def compare(
     room = asking.opened(question, "", [], tokenizer, limit).budget
     if budget.unit == "chars" or budget.amount > room:
         budget = Budget(min(budget.amount, room), budget.unit)
-    found = await queries.compare(workspace, query, budget, tokenizer, wait_ms, room)
+    comparison = await queries.compare(workspace, query, budget, tokenizer, wait_ms, room)
 
     async def answered(strategy: Strategy) -> Answered:
         text = strategy.text if tokenizer.count(strategy.text) <= room else ""
         window = asking.opened(question, text, [], tokenizer, limit)
         return await asking.ask(window, model, [], strategy.items if text else (), text, lambda _: None)
 
-    return found, (await answered(found.chunks), await answered(found.whole_files)), tokenizer.name
+    return comparison, (await answered(comparison.chunks), await answered(comparison.whole_files)), tokenizer.name
 
 
 async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
@@ -198,7 +198,7 @@ async def _read_cited(answers: Sequence[str], reader: ReadLines) -> list[Context
     from carrel.agent.citations import cited
 
     places = dict.fromkeys(place for answer in answers for place in cited(answer))
-    given: list[ContextItem] = []
+    items: list[ContextItem] = []
     for path, first, last in list(places)[-_MOST_BEFORE:]:
-        given += (await reader.run({"path": path, "start_line": first, "end_line": last})).given
-    return given
+        items += (await reader.run({"path": path, "start_line": first, "end_line": last})).given
+    return items

@@ -40,26 +40,26 @@ async def search(
     """
     from carrel.assist.assessment import search_assessed
 
-    found: dict[str, Found] = {}
+    results: dict[str, Found] = {}
 
-    async def attempt(asked: str, k: int) -> Sequence[Hit]:
-        made = await group_search.search(
+    async def attempt(text: str, k: int) -> Sequence[Hit]:
+        result = await group_search.search(
             searched,
-            replace(query, text=asked, limit=query.limit * (2 if k > HITS else 1)),
+            replace(query, text=text, limit=query.limit * (2 if k > HITS else 1)),
             wait_ms,
-            history=history if asked == query.text else (),  # another query stands alone
+            history=history if text == query.text else (),  # another query stands alone
             plan="never",
             rerank=rerank,
             sources=sources,
         )
-        found[asked] = made
-        return made.with_evidence
+        results[text] = result
+        return result.with_evidence
 
     done = await search_assessed(query.text, attempt, model, notify=notify)
-    last = found[done.query]
-    told = " ".join(filter(None, (last.diagnostics.problem, done.problem))) or None
-    own = replace(last.own, diagnostics=replace(last.diagnostics, problem=told))
-    return replace(last, hits=done.hits, own=own)
+    last = results[done.query]
+    problem = " ".join(filter(None, (last.diagnostics.problem, done.problem))) or None
+    retrieval = replace(last.own, diagnostics=replace(last.diagnostics, problem=problem))
+    return replace(last, hits=done.hits, own=retrieval)
 
 
 async def context(
@@ -71,13 +71,13 @@ async def context(
     requests: dict[str, ContextRequest] = {}
     answers: dict[str, ContextAnswer] = {}
 
-    async def attempt(asked: str, k: int) -> Sequence[Hit]:
-        history = request.history if asked == request.query else ()
-        requests[asked] = replace(request, query=asked, limit=k, history=history, plan="never", lent=None)
-        answers[asked] = await context_service.context(workspace, requests[asked])
-        return [item.hit for item in answers[asked].pack.items]
+    async def attempt(text: str, k: int) -> Sequence[Hit]:
+        history = request.history if text == request.query else ()
+        requests[text] = replace(request, query=text, limit=k, history=history, plan="never", lent=None)
+        answers[text] = await context_service.context(workspace, requests[text])
+        return [item.hit for item in answers[text].pack.items]
 
     done = await search_assessed(request.query, attempt, model, notify=notify)
     answer = answers[done.query]
-    told = " ".join(filter(None, (answer.notice, done.problem))) or None
-    return replace(answer, notice=told), requests[done.query]
+    notice = " ".join(filter(None, (answer.notice, done.problem))) or None
+    return replace(answer, notice=notice), requests[done.query]

@@ -58,8 +58,8 @@ def _merged(places: Sequence[Lines]) -> list[Lines]:
     return merged
 
 
-def _overlap(one: Lines, other: Lines) -> bool:
-    return one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line
+def _overlap(first: Lines, second: Lines) -> bool:
+    return first.path == second.path and first.start_line <= second.end_line and second.start_line <= first.end_line
 
 
 def _hit(place: Lines, rows: Sequence[str], chunks: Sequence[ChunkInfo]) -> Hit:

@@ -109,7 +109,7 @@ class StoredContext:
 
     root: str
     answer: ContextAnswer
-    found: Retrieval
+    retrieval: Retrieval
     roots: Mapping[str, str] = field(default_factory=dict)  # of an answer of several folders, by their names
     by_folder: Mapping[str, Retrieval] = field(default_factory=dict)  # what the index of each found
 
@@ -120,9 +120,9 @@ class StoredContext:
 
         items = self.answer.pack.items
         if not self.by_folder:
-            return explain_ranked(self.found, items)
-        told = [one for name, found in self.by_folder.items() for one in explained_in(found, items, name)]
-        return sorted(told, key=lambda one: -(one.relevance or 0.0))
+            return explain_ranked(self.retrieval, items)
+        explained = [row for name, retrieval in self.by_folder.items() for row in explained_in(retrieval, items, name)]
+        return sorted(explained, key=lambda row: -(row.relevance or 0.0))
 
 
 class RecentContexts:

@@ -57,12 +57,12 @@ async def guarded(request: ContextRequest, answer: Callable[[float | None], Awai
     started = time.perf_counter()
     try:
         if request.deadline_ms is None:
-            found = await answer(None)
+            result = await answer(None)
         else:
             async with asyncio.timeout(request.deadline_ms / 1000) as deadline:
-                found = await answer(deadline.when())
+                result = await answer(deadline.when())
         total = round(1000 * (time.perf_counter() - started), 3)
-        return replace(found, stages={**found.stages, "total": total} if found.stages else {})
+        return replace(result, stages={**result.stages, "total": total} if result.stages else {})
     except BaseException as error:
         return _failed(request, error)
 
@@ -158,7 +158,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         plan=request.plan,
         end=end,
     )
-    answer, found = await retrieve_assisted(
+    answer, retrieval = await retrieve_assisted(
         packing.question,
         index.store.snapshot,
         index.embedder,
@@ -173,7 +173,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]))
     if index.being_renewed and not answer.pack.items:
         answer = replace(answer, error=RENEWED)
-    workspace.recent.add(StoredContext(str(workspace.root), answer, found))
+    workspace.recent.add(StoredContext(str(workspace.root), answer, retrieval))
     return answer
 
 
@@ -182,7 +182,7 @@ class Selected:
     """What was read for one request: the best hits, the lines that the person attached, and what was left out."""
 
     ranking: Ranking
-    found: Retrieval
+    retrieval: Retrieval
     hits: tuple[Hit, ...]
     attached: tuple[Hit, ...]
     dropped: tuple[Dropped, ...]
@@ -233,22 +233,22 @@ class Packing:
         from carrel.sources.documents.passages import fresh
 
         ranking = fresh(ranking)
-        found = read(ranking, self.question.query, token, one_of_twins=True)
+        retrieval = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
         wants = self._request.wants
-        wanted = found.answer if self._request.trigger == "explicit" else found.wanted
-        if wants is not None and not wants(found, self._index.embedder.spec.floor):
+        wanted = retrieval.answer if self._request.trigger == "explicit" else retrieval.wanted
+        if wants is not None and not wants(retrieval, self._index.embedder.spec.floor):
             wanted = ()
         kept = {hit.chunk.id for hit in wanted}
-        own = tuple(hit for hit in found.hits if hit.chunk.id in kept or hit.chunk.path in ranking.query.pinned)
+        hits = tuple(hit for hit in retrieval.hits if hit.chunk.id in kept or hit.chunk.path in ranking.query.pinned)
         attached, not_given = self._attached(ranking.view, token)
         return Selected(
             ranking,
-            found,
-            own,
+            retrieval,
+            hits,
             tuple(attached),
-            (*self._refused, *not_given, *found.dropped),
-            self._index.notice(ranking.view, found.diagnostics.problem),
+            (*self._refused, *not_given, *retrieval.dropped),
+            self._index.notice(ranking.view, retrieval.diagnostics.problem),
             self.question.query,
         )
 
@@ -261,13 +261,13 @@ class Packing:
         selected = self.select(ranking, token)
         ranking = selected.ranking
         watch = Stopwatch()
-        own, attached = selected.hits, selected.attached
-        hits = own if self.others is None else self.others.beside(own, query)
+        from_index, attached = selected.hits, selected.attached
+        hits = from_index if self.others is None else self.others.beside(from_index, query)
         tokenizer = self._tokenizer()
-        if hits == own:
+        if hits == from_index:
             packed = pack_answer(
                 ranking,
-                own,
+                from_index,
                 query,
                 request.budget,
                 tokenizer,
@@ -290,9 +290,9 @@ class Packing:
         if request.revise is not None:
             packed = request.revise(packed)
         watch.lap("pack")
-        doubted = unsure(packed, request, selected.found.confidence, ranking.query.pinned) if hits == own else None
+        doubted = unsure(packed, request, selected.retrieval.confidence, ranking.query.pinned) if hits == from_index else None
         notices = [selected.notice, doubted]
-        return answered(packed, selected.found, {**selected.found.stages, **watch.stages}, self.others, notices)
+        return answered(packed, selected.retrieval, {**selected.retrieval.stages, **watch.stages}, self.others, notices)
 
     def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:
         """Return the lines that the person chose, and those that can't be given with the reason."""
@@ -318,31 +318,31 @@ def unsure(packed: ContextPack, request: ContextRequest, confidence: float, pinn
 
 def answered(
     packed: ContextPack,
-    found: Retrieval,
+    retrieval: Retrieval,
     stages: dict[str, float],
     others: FromSources | None,
     notices: Sequence[str | None],
 ) -> tuple[ContextAnswer, Retrieval]:
-    """Return a pack with what must be told of it; `found` is what the index found, of several the surest."""
+    """Return a pack with what must be told of it; `retrieval` is the index's, of several the surest."""
     from carrel.pack.appearance import notice_of
 
     forged = notice_of((item.hit.chunk, item.text) for item in packed.items)
-    told = found.diagnostics
+    diagnostics = retrieval.diagnostics
     answer = ContextAnswer(
         packed,
         stages,
         notice=_joined(*notices, others.problem if others else None, forged),
-        rewritten=told.rewritten,
-        sub_queries=told.sub_queries,
+        rewritten=diagnostics.rewritten,
+        sub_queries=diagnostics.sub_queries,
         routes=others.routes if others else (),
         not_searched=others.not_searched if others else (),
-        confidence=max([found.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.origin)]),
+        confidence=max([retrieval.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.origin)]),
     )
-    return answer, found
+    return answer, retrieval
 
 
-def _joined(*told: str | None) -> str | None:
-    return " ".join(filter(None, told)) or None
+def _joined(*sentences: str | None) -> str | None:
+    return " ".join(filter(None, sentences)) or None
 
 
 def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:

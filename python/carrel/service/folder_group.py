@@ -84,7 +84,7 @@ class FolderGroup:
         """Return the paths in a folder at which others of the group lie."""
         root = self.folders[name].root_key
         others = (other.root_key for other in self.folders.values() if other.root_key != root)
-        return [found[1] for path in others if (found := self._locate([root], path))]
+        return [place[1] for path in others if (place := self._locate([root], path))]
 
     @contextlib.contextmanager
     def assistants(
@@ -109,10 +109,10 @@ class FolderGroup:
 
     async def each(self, ask: Callable[[str, Workspace], Awaitable[T]]) -> tuple[dict[str, T], list[MissingFolder]]:
         """Do `each_in_time` without an end. Raises what `ask` does, where all folders fail."""
-        given, missing = await self.each_in_time(ask, None)
-        if not given:
+        answers, missing = await self.each_in_time(ask, None)
+        if not answers:
             raise error_of_all(missing)
-        return given, missing
+        return answers, missing
 
     async def each_in_time(
         self, ask: Callable[[str, Workspace], Awaitable[T]], end: float | None
@@ -129,14 +129,14 @@ class FolderGroup:
             for task in tasks.values():
                 task.cancel()
             await asyncio.gather(*tasks.values(), return_exceptions=True)
-        given: dict[str, T] = {}
+        answers: dict[str, T] = {}
         missing: list[MissingFolder] = []
         for name, task in tasks.items():
             if task.done() and not task.cancelled() and task.exception() is None:
-                given[name] = task.result()
+                answers[name] = task.result()
             else:
                 missing.append(MissingFolder(name, self.folders[name].uri, _cause(task)))
-        return given, missing
+        return answers, missing
 
 
 async def ready(workspace: Workspace, *, explicit: bool, wait_ms: int, about: str) -> OpenIndex:
@@ -160,6 +160,6 @@ def _cause(task: asyncio.Future[T]) -> CarrelError:
 
 def error_of_all(missing: Sequence[MissingFolder]) -> CarrelError:
     """Return the error of a question that no folder answers."""
-    if len({str(one.cause) for one in missing}) == 1:
+    if len({str(folder.cause) for folder in missing}) == 1:
         return missing[0].cause
-    return CarrelError(" ".join(f"{str(one).rstrip('.')}." for one in missing))
+    return CarrelError(" ".join(f"{str(folder).rstrip('.')}." for folder in missing))

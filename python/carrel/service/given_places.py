@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 
-async def refused_paths(workspace: Workspace, given: Iterable[ContextItem]) -> frozenset[str]:
+async def refused_paths(workspace: Workspace, items: Iterable[ContextItem]) -> frozenset[str]:
     """Return the paths among these places that are ignored, secret, outside or gone now, or of a source that is set no more.
 
     Raises `CarrelError` where nothing at all may be searched. What settings exclude is for the caller to compare.
     """
     origins: dict[str, set[str]] = {}  # paths by the source that gave them
-    for chunk in (item.hit.chunk for item in given):
+    for chunk in (item.hit.chunk for item in items):
         origins.setdefault(chunk.origin.source if chunk.origin else WORKSPACE, set()).add(chunk.path)
     index = await workspace.ready(explicit=False, wait_ms=0)
-    own = origins.pop(WORKSPACE, set())
+    in_workspace = origins.pop(WORKSPACE, set())
     if origins:
         workspace.require("sources")
     sources = {source.id: source for source in workspace.sources()}
 
     def refused(_: CancelToken) -> frozenset[str]:
-        found = {path for path in own if index.store.refusal(path) is not None}
+        refusals = {path for path in in_workspace if index.store.refusal(path) is not None}
         for name, paths in origins.items():
             source = sources.get(name)
             if not name.startswith(PREFIX):  # what a tool said has no rules but the settings
-                found |= {path for path in paths if source is None or source.refused(path)}
-        return frozenset(found)
+                refusals |= {path for path in paths if source is None or source.refused(path)}
+        return frozenset(refusals)
 
     return await workspace.run_interactive(refused)

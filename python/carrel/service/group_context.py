@@ -55,7 +55,7 @@ async def _answer(
     off = [] if explicit else await _switched_off(group)
     if len(off) == len(group.folders):
         return empty(request)
-    indexes, failed = await group.only({*group.folders} - {one.name for one in off}).each_in_time(opened, end)
+    indexes, failed = await group.only({*group.folders} - {folder.name for folder in off}).each_in_time(opened, end)
     if not indexes:
         return _unanswered(request, failed, off)
     answering = group.only(indexes)
@@ -65,8 +65,10 @@ async def _answer(
 
     packings: dict[str, Packing] = {}
     for name, index in indexes.items():
-        own = requests[name]
-        scoped = replace(own, limit=request.limit, filters=filters_in(own.filters, name, answering.inside(name)))
+        folder_request = requests[name]
+        scoped = replace(
+            folder_request, limit=request.limit, filters=filters_in(folder_request.filters, name, answering.inside(name))
+        )
         packings[name] = Packing(index, tokenizer, scoped)
     others = await from_sources(
         answering.first,
@@ -97,14 +99,14 @@ async def _answer(
     failed += late
     if not selected:
         return _unanswered(request, failed, off)
-    answer, found = await answering.first.run_interactive(
+    answer, retrieval = await answering.first.run_interactive(
         lambda token: _packed(selected, request, others, failed, tokenizer(), token)
     )
     answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]), missing=(*failed, *off))
     if not answer.pack.items and any(index.being_renewed for index in indexes.values()):
         answer = replace(answer, error=RENEWED)
-    by_folder = {name: one.found for name, one in selected.items()}
-    group.first.recent.add(StoredContext(answering.first.root_key, answer, found, group.roots, by_folder))
+    by_folder = {name: selection.retrieval for name, selection in selected.items()}
+    group.first.recent.add(StoredContext(answering.first.root_key, answer, retrieval, group.roots, by_folder))
     return answer
 
 
@@ -149,19 +151,23 @@ def _packed(
         name, _, rest = path.partition("/")
         return selected[name].ranking.view.last_line(rest)
 
-    own = _merged(selected, request.limit)
+    from_indexes = _merged(selected, request.limit)
     query = replace(next(iter(selected.values())).query, text=request.query, filters=request.filters, limit=request.limit)
-    hits = own if others is None else others.beside(own, query)
-    attached = [named_hit(hit, name) for name, one in selected.items() for hit in one.attached]
+    hits = from_indexes if others is None else others.beside(from_indexes, query)
+    attached = [named_hit(hit, name) for name, selection in selected.items() for hit in selection.attached]
     dropped = [
-        drop if drop.reason == OUTSIDE else named_drop(drop, name) for name, one in selected.items() for drop in one.dropped
+        drop if drop.reason == OUTSIDE else named_drop(drop, name)
+        for name, selection in selected.items()
+        for drop in selection.dropped
     ]
-    if hits == own and own and shows_lines(request.format):
+    if hits == from_indexes and from_indexes and shows_lines(request.format):
         offers = [
-            named_offer(offered(one.ranking, one.hits, one.query, token), name) for name, one in selected.items() if one.hits
+            named_offer(offered(selection.ranking, selection.hits, selection.query, token), name)
+            for name, selection in selected.items()
+            if selection.hits
         ]
         packed = pack_offer(
-            joined(offers, own),
+            joined(offers, from_indexes),
             query,
             request.budget,
             tokenizer,
@@ -182,12 +188,16 @@ def _packed(
             read_lines=between,
         )
     watch.lap("pack")
-    surest = max(selected.values(), key=lambda one: one.found.confidence)
-    stages = summed([*(one.found.stages for one in selected.values()), watch.stages])
-    pinned = {f"{name}/{path}" for name, one in selected.items() for path in one.ranking.query.pinned}
-    doubted = unsure(packed, request, surest.found.confidence, pinned) if hits == own else None
-    notices = [*map(str, failed), *(f"{name}: {one.notice}" for name, one in selected.items() if one.notice), doubted]
-    return answered(packed, surest.found, stages, others, notices)
+    surest = max(selected.values(), key=lambda selection: selection.retrieval.confidence)
+    stages = summed([*(selection.retrieval.stages for selection in selected.values()), watch.stages])
+    pinned = {f"{name}/{path}" for name, selection in selected.items() for path in selection.ranking.query.pinned}
+    doubted = unsure(packed, request, surest.retrieval.confidence, pinned) if hits == from_indexes else None
+    notices = [
+        *map(str, failed),
+        *(f"{name}: {selection.notice}" for name, selection in selected.items() if selection.notice),
+        doubted,
+    ]
+    return answered(packed, surest.retrieval, stages, others, notices)
 
 
 def _merged(selected: Mapping[str, Selected], most: int) -> tuple[Hit, ...]:
@@ -197,9 +207,9 @@ def _merged(selected: Mapping[str, Selected], most: int) -> tuple[Hit, ...]:
 
     pinned: list[list[Hit]] = []
     others: list[list[Hit]] = []
-    for name, one in selected.items():
-        paths = frozenset(one.ranking.query.pinned)
-        pinned.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path in paths])
-        others.append([named_hit(hit, name) for hit in one.hits if hit.chunk.path not in paths])
+    for name, selection in selected.items():
+        paths = frozenset(selection.ranking.query.pinned)
+        pinned.append([named_hit(hit, name) for hit in selection.hits if hit.chunk.path in paths])
+        others.append([named_hit(hit, name) for hit in selection.hits if hit.chunk.path not in paths])
     first = merge_by_score(pinned, most)
     return (*first, *merge_by_score(others, most - len(first)))

@@ -43,24 +43,24 @@ async def search(
     from carrel.search.merge import merge_by_score
 
     _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms, about=query.text))
-    answering = group.only({*group.folders} - {one.name for one in silent})
+    answering = group.only({*group.folders} - {folder.name for folder in silent})
     others = await from_sources(answering.first, query, named=sources, wait_ms=wait_ms, plan=plan)
 
     async def ask(name: str, workspace: Workspace) -> Retrieval:
-        asked = query if workspace is group.first else replace(query, active_path=None, selection=None)
-        scoped = replace(asked, filters=filters_in(query.filters, name, answering.inside(name)))
-        found = await queries.search_index(workspace, scoped, 0, helpers[name], history)
-        return replace(found, hits=tuple(named_hit(hit, name) for hit in found.hits))
+        folder_query = query if workspace is group.first else replace(query, active_path=None, selection=None)
+        scoped = replace(folder_query, filters=filters_in(query.filters, name, answering.inside(name)))
+        retrieval = await queries.search_index(workspace, scoped, 0, helpers[name], history)
+        return replace(retrieval, hits=tuple(named_hit(hit, name) for hit in retrieval.hits))
 
     with answering.assistants(plan=plan, rerank=rerank) as helpers:
-        own, failed = await answering.each_in_time(ask, None)
+        retrievals, failed = await answering.each_in_time(ask, None)
     missing = (*silent, *failed)
-    if not own:
+    if not retrievals:
         raise error_of_all(missing)
-    hits: Sequence[Hit] = merge_by_score([one.hits for one in own.values()], query.limit)
+    hits: Sequence[Hit] = merge_by_score([retrieval.hits for retrieval in retrievals.values()], query.limit)
     hits = hits if others is None else others.beside(hits, query)
-    problems = [f"{name}: {told}" for name, one in own.items() if (told := one.diagnostics.problem)]
-    surest_first = sorted(own.values(), key=lambda one: -one.confidence)
+    problems = [f"{name}: {problem}" for name, each in retrievals.items() if (problem := each.diagnostics.problem)]
+    surest_first = sorted(retrievals.values(), key=lambda retrieval: -retrieval.confidence)
     answer = await queries.answer(answering.first, tuple(hits), tuple(surest_first), others, [*map(str, missing), *problems])
     if answering.first.audit is not None:
         answering.first.audit.search(query.text, answer.hits, group.roots)
@@ -76,6 +76,6 @@ async def last_changes(searched: Workspace | FolderGroup, hits: Sequence[Hit]) -
     changes: dict[str, LastChange] = {}
     for name, workspace in searched.folders.items():
         here = {plain_hit(hit).chunk.id: hit for hit in hits[: queries.MOST_BLAMED] if hit.chunk.folder == name}
-        found = await queries.last_changes(workspace, [plain_hit(hit) for hit in here.values()])
-        changes |= {here[plain].chunk.id: change for plain, change in found.items()}
+        by_plain = await queries.last_changes(workspace, [plain_hit(hit) for hit in here.values()])
+        changes |= {here[plain].chunk.id: change for plain, change in by_plain.items()}
     return changes

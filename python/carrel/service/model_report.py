@@ -83,14 +83,14 @@ def known() -> dict[str, tuple[str, ...]]:
 
 def key_names(settings: Settings) -> tuple[str, ...]:
     """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
-    asked = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
+    providers = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
     tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
     for name, service in settings.tools.services.items():
         tools |= {f"tools-{name}", *(f"tools-{name}-{scheme}" for scheme in service.keys)}
     kept = key_variables().keys() - {
         "helicone"
     }  # its variable says that it is to be asked at all, so no other place is looked into
-    return tuple(sorted(asked | kept | tools))
+    return tuple(sorted(providers | kept | tools))
 
 
 async def _state(
@@ -108,7 +108,11 @@ async def _state(
         state = replace(state, model=chosen.model or model.spec.id, destinations=destinations_of(model))
         if state.destinations:
             key = await asyncio.to_thread(outbound.of(settings).keys.find, state.provider, chosen.key)
-            asks = chosen.key != "none" and state.provider in key_variables() and not all(one.local for one in state.destinations)
+            asks = (
+                chosen.key != "none"
+                and state.provider in key_variables()
+                and not all(place.local for place in state.destinations)
+            )
             state = replace(state, has_key=key is not None, lacks_key=asks and key is None)
     except CarrelError as error:
         return replace(state, problem=str(error))
@@ -202,7 +206,7 @@ THE_WORKSPACE = "The code and documents of the user's workspace."
 async def source_reports(workspace: Workspace) -> list[SourceReport]:
     """Return the workspace itself, then the sources beside it; makes no index."""
     status = await workspace.status()
-    own = SourceReport(
+    report = SourceReport(
         WORKSPACE,
         "code",
         THE_WORKSPACE,
@@ -215,4 +219,4 @@ async def source_reports(workspace: Workspace) -> list[SourceReport]:
         (*status.problems, *((status.error,) if status.error else ())),
         status.failed,
     )
-    return [own, *[await source.report() for source in workspace.sources()]]
+    return [report, *[await source.report() for source in workspace.sources()]]

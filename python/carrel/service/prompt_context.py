@@ -123,19 +123,19 @@ def is_question(prompt: str) -> bool:
     return _QUESTION.match(prompt) is not None and _TO_AGENT.search(prompt) is None
 
 
-def is_wanted(prompt: str, found: Retrieval, floor: float) -> bool:
+def is_wanted(prompt: str, retrieval: Retrieval, floor: float) -> bool:
     """Tell whether what was found for a prompt should go with it. `floor` is that of the model which gave the cosines.
 
     One plain word in an order ("the other one") meets something in every index, and says nothing.
     """
-    if not is_enough(found.confidence):
+    if not is_enough(retrieval.confidence):
         return False
-    question, best = found.context.question, found.ranked[:BEST]
-    if found.diagnostics.is_issue or (question.names and any(one.defines >= 1 for one in best)):
+    question, best = retrieval.context.question, retrieval.ranked[:BEST]
+    if retrieval.diagnostics.is_issue or (question.names and any(candidate.defines >= 1 for candidate in best)):
         return True
     if len(question.words) < 2 and not is_question(prompt):
         return False
-    return any(above(one.dense, floor) >= MEANT or len(one.matched) >= WORDS for one in best)
+    return any(above(candidate.dense, floor) >= MEANT or len(candidate.matched) >= WORDS for candidate in best)
 
 
 DEADLINE_MS = 1_500
@@ -197,12 +197,12 @@ class PromptContexts:
             return self._index(workspace)
 
         async with self._turn(prompt.session):  # two prompts at once would get the same places
-            return await self._found(workspace, prompt, text)
+            return await self._new_places(workspace, prompt, text)
 
     def _turn(self, session: str) -> asyncio.Lock:
         return self._turns.setdefault(session, asyncio.Lock()) if session else asyncio.Lock()
 
-    async def _found(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
+    async def _new_places(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
         """Return what is found for a prompt and its session doesn't have yet."""
         settings = workspace.settings
         self._given.cut(prompt.session, prompt.compacted)
@@ -225,7 +225,7 @@ class PromptContexts:
                 deadline_ms=DEADLINE_MS if workspace.root_key in self._answered else self._first_ms,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
-                wants=lambda found, floor: is_wanted(text, found, floor),
+                wants=lambda retrieval, floor: is_wanted(text, retrieval, floor),
                 revise=revised,
             ),
         )

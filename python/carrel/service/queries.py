@@ -71,8 +71,8 @@ class Found:
     @property
     def answer(self) -> tuple[Hit, ...]:
         """Return the hits, but of a folder where it isn't sure that anything answers the best few alone."""
-        kept = {hit.chunk.id for one in (self.own, *self.further) for hit in one.answer}
-        left_out = {hit.chunk.id for one in (self.own, *self.further) for hit in one.hits} - kept
+        kept = {hit.chunk.id for retrieval in (self.own, *self.further) for hit in retrieval.answer}
+        left_out = {hit.chunk.id for retrieval in (self.own, *self.further) for hit in retrieval.hits} - kept
         return tuple(hit for hit in self.hits if hit.chunk.id not in left_out)
 
     @property
@@ -97,12 +97,12 @@ async def search(
     settings say; `history` is the conversation before it.
     """
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
-    own = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
-    hits = own.hits if others is None else others.beside(own.hits, query)
-    found = await answer(workspace, hits, (own,), others, (own.diagnostics.problem,))
+    retrieval = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
+    hits = retrieval.hits if others is None else others.beside(retrieval.hits, query)
+    result = await answer(workspace, hits, (retrieval,), others, (retrieval.diagnostics.problem,))
     if workspace.audit is not None:
-        workspace.audit.search(query.text, found.hits, workspace.root_key)
-    return found
+        workspace.audit.search(query.text, result.hits, workspace.root_key)
+    return result
 
 
 async def search_index(
@@ -123,9 +123,9 @@ async def search_index(
 
     def finish(ranking: Ranking, token: CancelToken) -> Retrieval:
         if not documents:
-            return _found(index, ranking, query, token)
-        found = _with_notice(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
-        return replace(found, hits=as_passages(ranking, found.hits, query)[: query.limit])
+            return _retrieval(index, ranking, query, token)
+        retrieval = _with_notice(index, ranking, read(ranking, replace(query, limit=looked_at(query)), token))
+        return replace(retrieval, hits=as_passages(ranking, retrieval.hits, query)[: query.limit])
 
     return await retrieve_assisted(
         Question(query, history),
@@ -141,17 +141,17 @@ async def search_index(
 async def answer(
     workspace: Workspace,
     hits: tuple[Hit, ...],
-    own: tuple[Retrieval, ...],
+    retrievals: tuple[Retrieval, ...],
     others: FromSources | None,
     problems: Sequence[str | None],
 ) -> Found:
-    """Return hits with what must be told of them. `own` has the surest retrieval first."""
+    """Return hits with what must be told of them. `retrievals` has the surest retrieval first."""
     from carrel.pack.appearance import notice_of
 
     forged = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
-    told = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None
-    surest = replace(own[0], diagnostics=replace(own[0].diagnostics, problem=told))
-    return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=own[1:])
+    problem = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None
+    surest = replace(retrievals[0], diagnostics=replace(retrievals[0].diagnostics, problem=problem))
+    return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=retrievals[1:])
 
 
 async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
@@ -159,14 +159,14 @@ async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, L
     from carrel.git import git
 
     def work(token: CancelToken) -> dict[str, LastChange]:
-        found = {}
+        changes = {}
         for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:MOST_BLAMED]:
             if token.cancelled:
                 break
             change = git.last_change(workspace.root, chunk.path, chunk.span.start_line, chunk.span.end_line)
             if change and change.text.split() == chunk.text.split():  # else the lines aren't those of the commit
-                found[chunk.id] = change
-        return found
+                changes[chunk.id] = change
+        return changes
 
     return await workspace.run_interactive(work)
 
@@ -187,13 +187,13 @@ def search_blocking(
         index.store.snapshot,
         index.embedder,
         assistants or ALONE,
-        lambda ranking, token: _found(index, ranking, query, token),
+        lambda ranking, token: _retrieval(index, ranking, query, token),
         token,
         outside=index.replica,
     )
 
 
-def _found(index: OpenIndex, ranking: Ranking, query: Query, token: CancelToken) -> Retrieval:
+def _retrieval(index: OpenIndex, ranking: Ranking, query: Query, token: CancelToken) -> Retrieval:
     """Read the best hits, related definitions first."""
     from carrel.search.name_relations import related_first
     from carrel.search.retriever import read
@@ -203,13 +203,13 @@ def _found(index: OpenIndex, ranking: Ranking, query: Query, token: CancelToken)
     return _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
 
 
-def _with_notice(index: OpenIndex, ranking: Ranking, found: Retrieval) -> Retrieval:
+def _with_notice(index: OpenIndex, ranking: Ranking, retrieval: Retrieval) -> Retrieval:
     """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was.
 
     Where nothing was found, that may be what wasn't read.
     """
-    problem = index.notice(ranking.view, found.diagnostics.problem) or (None if found.wanted else index.left_out())
-    return replace(found, diagnostics=replace(found.diagnostics, problem=problem)) if problem else found
+    problem = index.notice(ranking.view, retrieval.diagnostics.problem) or (None if retrieval.wanted else index.left_out())
+    return replace(retrieval, diagnostics=replace(retrieval.diagnostics, problem=problem)) if problem else retrieval
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
@@ -307,8 +307,8 @@ def _changed_ns(path: Path) -> int:
     """Return when a file changed last; of one that is gone, when its folder did."""
     for place in (path, *path.parents):
         with contextlib.suppress(OSError):
-            found = place.stat()
-            return max(found.st_mtime_ns, found.st_ctime_ns)
+            status = place.stat()
+            return max(status.st_mtime_ns, status.st_ctime_ns)
     return 0
 
 

@@ -51,12 +51,12 @@ class FromSources:
     not_searched: tuple[str, ...] = ()
     """The ids of the sources that nothing in the question spoke for."""
 
-    def beside(self, own: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
+    def beside(self, workspace_hits: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
         """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
         from carrel.sources.documents.passages import merged
 
-        asked = frozenset(route.source for route in self.routes if route.weight == 1)
-        return tuple(merged(own if self.workspace else (), self.hits, query, targets=asked))
+        sources = frozenset(route.source for route in self.routes if route.weight == 1)
+        return tuple(merged(workspace_hits if self.workspace else (), self.hits, query, targets=sources))
 
 
 async def from_sources(
@@ -82,8 +82,8 @@ async def from_sources(
     served = {source.id: source for source in workspace.sources()}
     for name in named:
         if name != WORKSPACE and name not in served:
-            known = ", ".join((WORKSPACE, *served))
-            raise InvalidInput("sources", f"names no source; there are {known}", "`carrel sources list` shows them.", value=name)
+            names = ", ".join((WORKSPACE, *served))
+            raise InvalidInput("sources", f"names no source; there are {names}", "`carrel sources list` shows them.", value=name)
     from carrel.assist.routing import everywhere
 
     if not query.text.strip():
@@ -96,25 +96,28 @@ async def from_sources(
     said, silent = await _ask_tools(workspace, routing, tools, end)
     if silent and not said:  # the user's words everywhere, as where a planner fails
         routing = everywhere(query.text, _choices(served), "the tool gave no answer", routing.problem)
-    asked = [route for route in routing.routes if route.source in served]
-    if asked:
+    chosen = [route for route in routing.routes if route.source in served]
+    if chosen:
         try:
             workspace.require("sources")
         except NotPermitted as error:
-            own = tuple(route for route in routing.routes if route.source not in served)
-            return FromSources(own, problem=str(error), not_searched=tuple(served))
+            unserved = tuple(route for route in routing.routes if route.source not in served)
+            return FromSources(unserved, problem=str(error), not_searched=tuple(served))
     seconds = SOURCE_SECONDS + wait_ms / 1000
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
-    remote = any(served[route.source].settings.kind == "repository" for route in asked)
+    remote = any(served[route.source].settings.kind == "repository" for route in chosen)
     view = await _own_view(workspace) if remote else None
-    found = await asyncio.gather(
-        *(_search(served[one.source], query, one, view, explicit=explicit, wait_ms=wait_ms, seconds=seconds) for one in asked)
+    results = await asyncio.gather(
+        *(
+            _search(served[route.source], query, route, view, explicit=explicit, wait_ms=wait_ms, seconds=seconds)
+            for route in chosen
+        )
     )
-    problems = [routing.problem, *silent, *(problem for _, problem in found)]
+    problems = [routing.problem, *silent, *(problem for _, problem in results)]
     return FromSources(
         routing.routes,
-        (tuple(said), *(hits for hits, _ in found)),
+        (tuple(said), *(hits for hits, _ in results)),
         not named or WORKSPACE in named,
         " ".join(filter(None, problems)) or None,
         tuple(name for name in served if name not in routing.sources),
@@ -155,11 +158,17 @@ async def _routed(
     from carrel.assist.routing import Route, Routing, SourceChoice, by_model, by_rules, everywhere
     from carrel.question.routing_rules import span_of_time
 
-    own, *others = _choices(served)
+    workspace_choice, *others = _choices(served)
     if named:
-        return everywhere(query.text, [one for one in (own, *others) if one.id in named], "it was asked for by name")
+        return everywhere(
+            query.text, [choice for choice in (workspace_choice, *others) if choice.id in named], "it was asked for by name"
+        )
     if only_documents(query.filters):
-        return everywhere(query.text, [own, *(one for one in others if one.target == "documents")], "documents were asked for")
+        return everywhere(
+            query.text,
+            [workspace_choice, *(choice for choice in others if choice.target == "documents")],
+            "documents were asked for",
+        )
     helpers = workspace.assistants(plan=plan)
     if helpers.planner is None:
         problem = None
@@ -169,13 +178,13 @@ async def _routed(
                     return Routing((Route(f"{PREFIX}{tool.qualified}", query.text, f"it asks for a value: {words}"),))
             except CarrelError as error:
                 problem = f"No tool was asked: {error}"
-        routing = by_rules(query.text, [own, *others])
+        routing = by_rules(query.text, [workspace_choice, *others])
         return Routing((*routing.routes, *_documents_beside(workspace, query.text, routing, served)), problem)
     seconds = helpers.planner_seconds
     if end is not None:
         seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
     others += [SourceChoice(name, "tool", tool.description) for name, tool in tools.items()]
-    return await by_model(query.text, [own, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
+    return await by_model(query.text, [workspace_choice, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
 
 
 def _choices(served: dict[str, Source]) -> list[SourceChoice]:
@@ -192,8 +201,8 @@ async def _ask_tools(
 ) -> tuple[list[Hit], list[str]]:
     """Return what tools said that a question goes to, and why others said nothing."""
     seconds = TOOL_SECONDS if end is None else min(TOOL_SECONDS, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
-    asked = [(tools[route.source], route.query) for route in routing.routes if route.source in tools]
-    answers = await asyncio.gather(*(ask_tool(workspace, tool, text, seconds) for tool, text in asked), return_exceptions=True)
+    calls = [(tools[route.source], route.query) for route in routing.routes if route.source in tools]
+    answers = await asyncio.gather(*(ask_tool(workspace, tool, text, seconds) for tool, text in calls), return_exceptions=True)
     said = [answer for answer in answers if isinstance(answer, Hit)]
     silent = [
         f"{answer}." if isinstance(answer, CarrelError) else "A tool failed." for answer in answers if not isinstance(answer, Hit)
@@ -224,7 +233,7 @@ async def _own_view(workspace: Workspace) -> SnapshotView | None:
 
 
 async def _search(
-    source: Source, query: Query, route: Route, own: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
+    source: Source, query: Query, route: Route, view: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
 ) -> tuple[tuple[Hit, ...], str | None]:
     """Search one source; a fault costs its help only. Nobody waits for a first index of one that no word asks for."""
     about = query.about(route.query, query.limit)
@@ -232,7 +241,7 @@ async def _search(
         explicit, wait_ms = False, 0
     try:
         async with asyncio.timeout(seconds):
-            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, view=own)
+            hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, view=view)
             return tuple(replace(hit, score=round(hit.score * route.weight, 4)) for hit in hits), source.notice
     except TimeoutError:
         return (), f"The source {source.id} gave no answer in time."

@@ -69,10 +69,10 @@ class Session:
             raise NotReady("No folder is open", "Open one, or give the server a workspace folder.")
         if path is None:
             return next(iter(self.folders.values()))
-        found = self.locate(path)
-        if found is None:
+        place = self.locate(path)
+        if place is None:
             raise InvalidInput("workspace_folder", "is not an open folder")
-        return found[0]
+        return place[0]
 
     def group(self, folders: Mapping[str, Workspace], first: Workspace | None = None) -> FolderGroup:
         """Return open folders as a group, by their names."""
@@ -83,13 +83,13 @@ class Session:
         path = str(Path(path))
         if path in self.folders:
             return self.folders[path], ""
-        found = self._locate(list(self.folders), path)
-        return (self.folders[found[0]], found[1]) if found else None
+        place = self._locate(list(self.folders), path)
+        return (self.folders[place[0]], place[1]) if place else None
 
     def unsaved(self, uri: str) -> tuple[Workspace, str] | None:
         """Return the folder that an open document without a file was given to, and the path that stands for it."""
-        found = ((workspace, workspace.buffers.path_of(uri)) for workspace in self.folders.values())
-        return next(((workspace, path) for workspace, path in found if path), None)
+        places = ((workspace, workspace.buffers.path_of(uri)) for workspace in self.folders.values())
+        return next(((workspace, path) for workspace, path in places if path), None)
 
     def add_folder(self, path: str, uri: str, *, broad: BroadFolder = "once indexed") -> Workspace:
         """Open a folder; what it does by itself begins when `start` is called. `broad` says who named one that is no project."""
@@ -202,9 +202,9 @@ class Session:
         layers = [layer(None, read_user), Layer("editor", sent, perhaps_project=not self.options_are_the_persons)]
         if root:
             layers.append(layer(root, lambda: read_workspace(root)))
-        settings, found = resolve(*layers)
+        settings, further = resolve(*layers)
         blocked = blocked or (self._too_broad(root, settings) if root else None)
-        return settings, (*problems, *found), blocked
+        return settings, (*problems, *further), blocked
 
     def _too_broad(self, root: Path, settings: Settings) -> CarrelError | None:
         match self._broad.get(root, "allowed"):

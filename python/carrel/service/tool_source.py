@@ -47,8 +47,8 @@ async def fitting_tool(workspace: Workspace, tools: Sequence[CatalogueTool], tex
 
     service = workspace.composition.tools(workspace.settings)
     query = ToolQuery(text, limit=1, among=frozenset(tool.qualified for tool in tools))
-    found = await service.search(query, usable_only=False)
-    return next((item.tool for item, _ in found if len(item.why) >= _LEAST_WORDS), None)
+    matches = await service.search(query, usable_only=False)
+    return next((item.tool for item, _ in matches if len(item.why) >= _LEAST_WORDS), None)
 
 
 async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds: float) -> Hit:
@@ -59,15 +59,15 @@ async def ask_tool(workspace: Workspace, tool: CatalogueTool, text: str, seconds
         raise CarrelError(f"The tool {tool.qualified} was not asked: there was no time for it")
     service = workspace.composition.tools(workspace.settings, confirm=None)
     arguments = _arguments(tool, question_mask(workspace.settings)(text)) or {}
-    asked = asyncio.ensure_future(service.run({"steps": [{"tool": tool.qualified, "args": arguments}], "risk_level": "safe"}, ""))
+    task = asyncio.ensure_future(service.run({"steps": [{"tool": tool.qualified, "args": arguments}], "risk_level": "safe"}, ""))
     try:
-        await asyncio.wait({asked}, timeout=seconds)
+        await asyncio.wait({task}, timeout=seconds)
     finally:
-        if not asked.done():
-            workspace.composition.end(asked)
-    if not asked.done():
+        if not task.done():
+            workspace.composition.end(task)
+    if not task.done():
         raise CarrelError(f"The tool {tool.qualified} gave no answer in time")
-    run = asked.result()
+    run = task.result()
     if run.problem or run.result is None:
         raise CarrelError(f"The tool {tool.qualified} failed: {run.problem}")
     said = run.result.output[:_LONGEST_RESULT].strip() or "(It said nothing.)"

@@ -50,12 +50,12 @@ def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callab
     from carrel.agent.search_tool import most_hits, page, places_page, to_filters
     from carrel.search.certainty import doubt
 
-    async def search(asked: SearchArguments, tokens: int) -> SearchPage:
-        query = Query(asked.query, most_hits(asked), to_filters(asked, scope.exclude), left_out=scope.left_out)
-        found = await queries.search(workspace, query, 0, plan="never")  # the model plans its searches itself
-        shown = places_page if asked.format == "places" else page
-        answer = await workspace.run_interactive(lambda _: shown(found.answer, tokens, tokenizer))
-        unsure = doubt(found.confidence) if found.answer else None
+    async def search(arguments: SearchArguments, tokens: int) -> SearchPage:
+        query = Query(arguments.query, most_hits(arguments), to_filters(arguments, scope.exclude), left_out=scope.left_out)
+        result = await queries.search(workspace, query, 0, plan="never")  # the model plans its searches itself
+        shown = places_page if arguments.format == "places" else page
+        answer = await workspace.run_interactive(lambda _: shown(result.answer, tokens, tokenizer))
+        unsure = doubt(result.confidence) if result.answer else None
         return replace(answer, text=f"{unsure}\n\n{answer.text}") if unsure else answer
 
     return search
@@ -66,9 +66,11 @@ def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[Knowledg
     from carrel.model.document_kinds import LANGUAGES
     from carrel.model.types import Filters
 
-    async def search(asked: KnowledgeArguments) -> Sequence[Hit]:
-        filters = Filters(path_globs=asked.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=asked.max_age_days)
-        query = Query(asked.query, asked.limit, filters, left_out=scope.left_out)
+    async def search(arguments: KnowledgeArguments) -> Sequence[Hit]:
+        filters = Filters(
+            path_globs=arguments.path_glob, exclude=scope.exclude, languages=LANGUAGES, max_age_days=arguments.max_age_days
+        )
+        query = Query(arguments.query, arguments.limit, filters, left_out=scope.left_out)
         return (await queries.search(workspace, query, 0, plan="never")).answer
 
     return search
@@ -103,11 +105,11 @@ def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda:
     """Return `search_tools` and `execute_pipeline`. What acts isn't run before the documents were `searched` (spec D1)."""
     from carrel.agent.tools.catalogue_tools import SEARCH_FIRST, ExecutePipeline, SearchTools
 
-    async def run(asked: ExecuteArguments) -> tuple[str, str]:
-        checked = service.check(asked.pipeline, asked.input_data)
+    async def run(arguments: ExecuteArguments) -> tuple[str, str]:
+        checked = service.check(arguments.pipeline, arguments.input_data)
         if not checked.problems and checked.risk != "safe" and not searched():
             return "", SEARCH_FIRST
-        return await execute(service, asked)
+        return await execute(service, arguments)
 
     return [SearchTools(partial(find_tools, service)), ExecutePipeline(run)]
 
@@ -127,11 +129,11 @@ async def approved_tools(
     from carrel.model.conversation import ToolSpec
 
     try:
-        found = await service.search(ToolQuery(question, _LOOKED_AT), usable_only=True)
+        matches = await service.search(ToolQuery(question, _LOOKED_AT), usable_only=True)
     except CarrelError:  # `search_tools` says why
         return []
     # What has a parameter `input` is filled by a pipeline even where the model leaves it out.
-    direct = (item.tool for item, _ in found if item.why and "input" not in properties_of(item.tool.schema))
+    direct = (item.tool for item, _ in matches if item.why and "input" not in properties_of(item.tool.schema))
     fitting = [tool for tool in direct if tool.source != BUILT_IN][:DIRECT_TOOLS]
     names = exported_names(fitting)
     offered: list[Tool] = []
@@ -144,11 +146,11 @@ async def approved_tools(
     return offered
 
 
-async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[dict[str, Any]]:
+async def find_tools(service: ToolService, arguments: FindToolsArguments) -> list[dict[str, Any]]:
     """Return what a model is told of the tools that fit: those alone that the person approved as they are."""
     from carrel.extensions.tools.catalogue.search import ToolQuery
 
-    found = await service.search(ToolQuery(asked.query, asked.limit, asked.risk, asked.tags), usable_only=True)
+    matches = await service.search(ToolQuery(arguments.query, arguments.limit, arguments.risk, arguments.tags), usable_only=True)
     return [
         {
             "name": item.tool.qualified,
@@ -157,24 +159,24 @@ async def find_tools(service: ToolService, asked: FindToolsArguments) -> list[di
             "schema": item.tool.schema,
             "examples": list(item.tool.examples),
         }
-        for item, _ in found
+        for item, _ in matches
     ]
 
 
-async def execute(service: ToolService, asked: ExecuteArguments) -> tuple[str, str]:
+async def execute(service: ToolService, arguments: ExecuteArguments) -> tuple[str, str]:
     """Run a pipeline for a model; return its output, and what went wrong with what was there until then."""
-    run = await service.run(asked.pipeline, asked.input_data)
+    run = await service.run(arguments.pipeline, arguments.input_data)
     if not run.problem:
         return (run.result.output if run.result else ""), ""
     kept = f"\nThe output before that was:\n{run.result.output}" if run.result and run.result.output else ""
     return "", f"{run.problem}{kept}"
 
 
-async def tokenizer_of(workspace: Workspace, name: str | None, own: Tokenizer | None = None) -> Tokenizer:
+async def tokenizer_of(workspace: Workspace, name: str | None, model_tokenizer: Tokenizer | None = None) -> Tokenizer:
     """Return a chat model's own tokenizer, or the one for its name, with its table loaded: a loop counts on the event loop."""
 
     def warm(_: CancelToken) -> Tokenizer:
-        tokenizer = own or workspace.tokenizer(name)
+        tokenizer = model_tokenizer or workspace.tokenizer(name)
         tokenizer.count("warm")
         return tokenizer
 
