@@ -102,25 +102,25 @@ async def search_assessed(
     """
     if attempts < 1:
         raise InvalidInput("attempts", f"must be 1 or more, not {attempts}")
-    made: list[Attempt] = []
-    asked = query
+    rounds: list[Attempt] = []
+    text = query
     for _ in range(attempts):
-        hits = tuple(await search(asked, HITS))
-        assessment, problem = await assess(asked, hits, model, seconds=seconds)
-        made.append(Attempt(asked, hits, assessment, problem))
-        notify(made[-1])
+        hits = tuple(await search(text, HITS))
+        assessment, problem = await assess(text, hits, model, seconds=seconds)
+        rounds.append(Attempt(text, hits, assessment, problem))
+        notify(rounds[-1])
         if assessment.action == "search_more":
-            further = await (more or search)(asked, MORE_HITS)
-            known = {hit.chunk.id for hit in hits}
-            return AssessedSearch((*hits, *_new(further, known)), asked, tuple(made), problem=problem)
+            further = await (more or search)(text, MORE_HITS)
+            ids = {hit.chunk.id for hit in hits}
+            return AssessedSearch((*hits, *_new(further, ids)), text, tuple(rounds), problem=problem)
         if assessment.action == "answer":
-            return AssessedSearch(hits, asked, tuple(made), problem=problem)
-        asked = assessment.refined_query
-    best = next((one for one in reversed(made) if one.hits and one.assessment.is_relevant), None)
-    best = best or next((one for one in reversed(made) if one.hits), made[-1])
+            return AssessedSearch(hits, text, tuple(rounds), problem=problem)
+        text = assessment.refined_query
+    best = next((attempt for attempt in reversed(rounds) if attempt.hits and attempt.assessment.is_relevant), None)
+    best = best or next((attempt for attempt in reversed(rounds) if attempt.hits), rounds[-1])
     times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    told = f"Gave up after {times}: the model called nothing that was found sufficient. This is what there is."
-    return AssessedSearch(best.hits, best.query, tuple(made), gave_up=True, problem=told)
+    notice = f"Gave up after {times}: the model called nothing that was found sufficient. This is what there is."
+    return AssessedSearch(best.hits, best.query, tuple(rounds), gave_up=True, problem=notice)
 
 
 async def assess(
@@ -135,10 +135,10 @@ async def assess(
     except ProviderError as error:
         log.warning("Hits were not assessed: %s", type(error).__name__)
         return _as_it_is(hits), f"{error} The hits were not assessed."
-    found = read_assessment(reply)
-    if found is None:
+    assessment = read_assessment(reply)
+    if assessment is None:
         return _as_it_is(hits), f"The reply of the chat model {model.spec.id} is no assessment. The hits were not assessed."
-    return found, None
+    return assessment, None
 
 
 def read_assessment(reply: str) -> Assessment | None:
@@ -146,17 +146,17 @@ def read_assessment(reply: str) -> Assessment | None:
 
     A new query that is empty, or no query, makes an answer of `refine_query`.
     """
-    given = named(best_object(reply, lambda value: len(_KEYS & named(value).keys())))
-    action = given.get("action")
+    values = named(best_object(reply, lambda value: len(_KEYS & named(value).keys())))
+    action = values.get("action")
     action = action.strip().lower() if isinstance(action, str) else None
     if action not in get_args(Action):
         return None
-    refined = given.get("refinedquery")
+    refined = values.get("refinedquery")
     query = one_line_of(refined)[:LONGEST_QUERY].strip() if isinstance(refined, str) else ""
     if action == "refine_query" and not query:
         action = "answer"
-    sufficient = _truth(given.get("issufficient"))
-    return Assessment(_truth(given.get("isrelevant")), sufficient, cast("Action", action), query)
+    sufficient = _truth(values.get("issufficient"))
+    return Assessment(_truth(values.get("isrelevant")), sufficient, cast("Action", action), query)
 
 
 _KEYS = {"isrelevant", "issufficient", "action", "refinedquery"}
@@ -171,8 +171,8 @@ def _as_it_is(hits: Sequence[Hit]) -> Assessment:
     return Assessment(is_relevant=bool(hits), is_sufficient=bool(hits), action="answer")
 
 
-def _new(hits: Sequence[Hit], known: set[str]) -> list[Hit]:
-    return list({hit.chunk.id: hit for hit in hits if hit.chunk.id not in known}.values())
+def _new(hits: Sequence[Hit], ids: set[str]) -> list[Hit]:
+    return list({hit.chunk.id: hit for hit in hits if hit.chunk.id not in ids}.values())
 
 
 def _shown(hits: Sequence[Hit], model: ChatModel) -> str:

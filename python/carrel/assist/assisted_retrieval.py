@@ -179,11 +179,11 @@ class _Retrieval:
     def _find(self, view: SnapshotView, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
         return find_each(view, [replace(text, query=self._scope(text.query)) for text in texts], token)
 
-    def _joined(self, said: Sequence[PreparedQuery], own: Sequence[PreparedQuery], token: CancelToken) -> Ranking | None:
+    def _joined(self, said: Sequence[PreparedQuery], question: Sequence[PreparedQuery], token: CancelToken) -> Ranking | None:
         """Search for what a planner said and for the user's words, as the index is now; None where the former finds nothing."""
         view = self._snapshot()
-        found = self._find(view, said, token)
-        return merged([found, self._find(view, own, token)]) if found.order.places else None
+        planned = self._find(view, said, token)
+        return merged([planned, self._find(view, question, token)]) if planned.order.places else None
 
     async def prepared(self, query: Query) -> list[PreparedQuery]:
         """Have the question's own text embedded, with the name of what it speaks of."""
@@ -203,8 +203,10 @@ class _Retrieval:
         seconds = self._left(QUERY_SECONDS)
         if len(queries) == 1:  # without an event loop nothing can be gathered
             return [await self._compared(await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0]))]
-        asked = (prepare(query, self._embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True))
-        return await asyncio.gather(*map(self._compared, await asyncio.gather(*asked)))
+        preparations = (
+            prepare(query, self._embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True)
+        )
+        return await asyncio.gather(*map(self._compared, await asyncio.gather(*preparations)))
 
     async def _compared(self, prepared: PreparedQuery) -> PreparedQuery:
         """Have the vectors that are kept elsewhere compared, if there are any."""
@@ -230,22 +232,22 @@ class _Retrieval:
 
     async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
         """Search for the user's words; where that is worth it, for what the planner says, too."""
-        asked, history, when = query.text, self._question.history, self._assistants.when
+        text, history, when = query.text, self._question.history, self._assistants.when
         if self._left(LEAST_SECONDS) < LEAST_SECONDS:
             # Nobody set the one that is at hand for this.
             problem = None if when == "unsure" else _NO_TIME.format(model=planner.spec.id)
             return _with_problem(await self._searched(query), problem)
-        told, told_history = asked, history
+        shown, shown_history = text, history
         if planner.spec.leaves_machine:
-            told, told_history = self._assistants.mask(asked), masked_history(history, self._assistants.mask)
-        planning = Planning(planner, told, told_history, self._left(self._assistants.planner_seconds))
+            shown, shown_history = self._assistants.mask(text), masked_history(history, self._assistants.mask)
+        planning = Planning(planner, shown, shown_history, self._left(self._assistants.planner_seconds))
         try:
-            if steps := steps_at_once(asked, history, when):
+            if steps := steps_at_once(text, history, when):
                 planning.start(steps, await self._map(planner))
-            own = await self.prepared(query)
-            ranking = await self._run(lambda token: self.find(own, token))
+            question = await self.prepared(query)
+            ranking = await self._run(lambda token: self.find(question, token))
             if not steps:
-                steps = steps_after_search(asked, ranking.alone, sure=is_sure(ranking.alone), when=when)
+                steps = steps_after_search(text, ranking.alone, sure=is_sure(ranking.alone), when=when)
                 if not steps:
                     return ranking
                 planning.start(steps, await self._map(planner))
@@ -256,30 +258,30 @@ class _Retrieval:
             planning.stop()
         stages = summed([ranking.stages, waited])
         problem = f"{' '.join(plan.problems)} The user's words were searched for." if plan.problems else None
-        if searches := plan.searches(asked):
+        if searches := plan.searches(text):
             queries = [query.about(search.text, query.limit) for search in searches]
             prepared = await self._prepared_plan(queries, [search.meant for search in searches])
-            if found := await self._run(lambda token: self._joined(prepared, own, token)):
-                stages = summed([stages, found.stages])
-                ranking, problem = _with_plan(found, plan, query), " ".join(plan.problems) or None
+            if joined := await self._run(lambda token: self._joined(prepared, question, token)):
+                stages = summed([stages, joined.stages])
+                ranking, problem = _with_plan(joined, plan, query), " ".join(plan.problems) or None
         return _with_problem(replace(ranking, stages=stages), problem)
 
     async def _map(self, planner: ChatModel) -> str:
         """Return the map of what the question may be answered with."""
         filters = self._question.query.filters
-        found = await self._run(lambda _: project_map(self._snapshot(), filters))
-        return self._assistants.mask(found) if planner.spec.leaves_machine else found
+        project = await self._run(lambda _: project_map(self._snapshot(), filters))
+        return self._assistants.mask(project) if planner.spec.leaves_machine else project
 
     async def _reranked(self, ranking: Ranking, reranker: Reranker) -> Ranking:
         """Have the best candidates judged; the order stays where that fails."""
         began = time.perf_counter()
         many = replace(ranking.query, limit=self._judged(reranker), filters=replace(ranking.query.filters, min_score=None))
         shown = await self._run(lambda token: read(ranking, many, token))
-        asked = ranking.diagnostics.rewritten or self._question.query.text
-        asked = self._assistants.mask(asked) if reranker.spec.leaves_machine else asked
+        text = ranking.diagnostics.rewritten or self._question.query.text
+        text = self._assistants.mask(text) if reranker.spec.leaves_machine else text
         texts = [text_for_reranker(hit) for hit in shown.hits]
         try:
-            scores = await rerank(asked, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
+            scores = await rerank(text, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
         except ProviderError as error:
             log.warning("The hits were not reranked: %s", type(error).__name__)
             return _with_problem(ranking, f"{error} The hits stand in the order of the search.")
@@ -301,23 +303,23 @@ class _Retrieval:
         return min(most, max(SHARE * (self._end - asyncio.get_running_loop().time()), 0.0))
 
 
-def _with_plan(found: Ranking, plan: Plan, query: Query) -> Ranking:
+def _with_plan(ranking: Ranking, plan: Plan, query: Query) -> Ranking:
     """Return what was found for a plan and the user's words as an answer to the query that it was made for."""
     diagnostics = replace(
-        found.diagnostics,
+        ranking.diagnostics,
         rewritten=None if plan.sub_queries else plan.rewritten,
         sub_queries=plan.sub_queries,
         imagined=plan.hypothetical is not None and not plan.sub_queries,
     )
-    return replace(found, query=replace(found.query, text=query.text), diagnostics=diagnostics)
+    return replace(ranking, query=replace(ranking.query, text=query.text), diagnostics=diagnostics)
 
 
 def _with_problem(ranking: Ranking, problem: str | None) -> Ranking:
     """Add to what a person is told of the answer."""
     if not problem:
         return ranking
-    told = " ".join(filter(None, (ranking.diagnostics.problem, problem)))
-    return replace(ranking, diagnostics=replace(ranking.diagnostics, problem=told))
+    sentences = " ".join(filter(None, (ranking.diagnostics.problem, problem)))
+    return replace(ranking, diagnostics=replace(ranking.diagnostics, problem=sentences))
 
 
 def _since(began: float) -> float:

@@ -84,24 +84,24 @@ class Plan:
     hypothetical: str | None = None
     problems: tuple[str, ...] = ()
 
-    def searches(self, asked: str) -> tuple[Search, ...]:
-        """Return what to search for beside the question `asked`; nothing where its own words stand.
+    def searches(self, question: str) -> tuple[Search, ...]:
+        """Return what to search for beside the question; nothing where its own words stand.
 
         Words are searched for as the user or the rewriting said them; a hypothetical answer only lends its meaning.
         """
         if self.sub_queries:
             return tuple(Search(query) for query in self.sub_queries)
-        found = [Search(self.rewritten)] if self.rewritten else []
+        searches = [Search(self.rewritten)] if self.rewritten else []
         if self.hypothetical:
-            found.append(Search(asked, self.hypothetical))
-        return tuple(found)
+            searches.append(Search(question, self.hypothetical))
+        return tuple(searches)
 
 
 class Planning:
     """The calls for one question while they are under way. Leave nothing behind: `stop` it."""
 
-    def __init__(self, model: ChatModel, asked: str, history: Sequence[Message], seconds: float) -> None:
-        self._model, self._asked, self._history, self._seconds = model, asked, history, seconds
+    def __init__(self, model: ChatModel, question: str, history: Sequence[Message], seconds: float) -> None:
+        self._model, self._question, self._history, self._seconds = model, question, history, seconds
         self._calls: dict[Step, asyncio.Task[Any]] = {}
 
     @property
@@ -111,7 +111,7 @@ class Planning:
 
     def start(self, steps: Collection[Step], project_map: str) -> None:
         """Ask for these steps, without waiting; the model is shown the map."""
-        request = _request(self._asked, self._history, project_map)
+        request = _request(self._question, self._history, project_map)
         for step in steps:
             self._calls[step] = asyncio.create_task(self._ask(step, request))
 
@@ -129,7 +129,7 @@ class Planning:
                 problems.append(f"The reply of the planner {self._model.spec.id} {error}.")
                 log.info("A planner's reply is not used (%s): it %s", step, error)
         text: str | None = values.get("rewrite")
-        unchanged = text is None or text.casefold() == planner_replies.one_line_of(self._asked).casefold()
+        unchanged = text is None or text.casefold() == planner_replies.one_line_of(self._question).casefold()
         return Plan(None if unchanged else text, values.get("divide", ()), values.get("imagine"), tuple(dict.fromkeys(problems)))
 
     def stop(self) -> None:
@@ -142,12 +142,12 @@ class Planning:
     async def _ask(self, step: Step, request: str) -> Any:
         messages = [Message("system", _PROMPTS[step]), Message("user", request)]
         reply = await short_reply(self._model, messages, longest=_LONGEST_REPLY, max_tokens=_TOKENS[step], seconds=self._seconds)
-        return _READERS[step](reply, self._asked)
+        return _READERS[step](reply, self._question)
 
 
-def _request(asked: str, history: Sequence[Message], project_map: str) -> str:
+def _request(question: str, history: Sequence[Message], project_map: str) -> str:
     """Return the question with the map and the last turns before it, each within tags that it can't close."""
     turns = [turn for turn in history if turn.role in ("user", "assistant") and turn.text.strip()][-MOST_TURNS:]
     said = "\n".join(f"{turn.role}: {both_ends(turn.text.strip(), _LONGEST_TURN)}" for turn in turns)
-    parts = {"map": project_map, "conversation": said, "question": both_ends(asked, _LONGEST_QUESTION)}
+    parts = {"map": project_map, "conversation": said, "question": both_ends(question, _LONGEST_QUESTION)}
     return "\n".join(quoted(tag, whole_characters(text), *(parts.keys() - {tag})) for tag, text in parts.items() if text)

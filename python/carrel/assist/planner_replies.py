@@ -42,36 +42,36 @@ class UnusableReplyError(ValueError):
     """A reply that no query can be made of; its message ends the sentence "the planner's reply …"."""
 
 
-def rewritten(reply: str, asked: str) -> str:
-    """Return the query in a reply to the question `asked`."""
-    _check_refusal(reply, asked)
+def rewritten(reply: str, question: str) -> str:
+    """Return the query in a reply to the question."""
+    _check_refusal(reply, question)
     lines = [line.strip() for line in lines_of(reply.strip()) if line.strip(" \t`")]
     if len(lines) > 1 and lines[0].endswith(":"):
         del lines[0]
     if len(lines) != 1:
         raise UnusableReplyError("isn't one line")
     query = _query(lines[0])
-    _check_names(asked, query)
+    _check_names(question, query)
     return query
 
 
-def sub_queries(reply: str, asked: str) -> tuple[str, ...]:
+def sub_queries(reply: str, question: str) -> tuple[str, ...]:
     """Return the queries in a reply, each once; none where the question is about one thing."""
-    _check_refusal(reply, asked)
-    found = named(best_object(reply, lambda value: len(_texts(named(value).get("queries")))))
-    if not isinstance(found.get("queries"), list):
+    _check_refusal(reply, question)
+    fields = named(best_object(reply, lambda value: len(_texts(named(value).get("queries")))))
+    if not isinstance(fields.get("queries"), list):
         raise UnusableReplyError("has no list of queries")
-    given = found["queries"]
-    if len(_texts(given)) != len(given):
+    texts = fields["queries"]
+    if len(_texts(texts)) != len(texts):
         raise UnusableReplyError("has queries that are no texts")
-    queries = list({query.lower(): query for query in map(_query, given[:MOST_QUERIES])}.values())
-    _check_names(asked, " ".join(queries))
+    queries = list({query.lower(): query for query in map(_query, texts[:MOST_QUERIES])}.values())
+    _check_names(question, " ".join(queries))
     return tuple(queries) if len(queries) > 1 else ()
 
 
-def hypothetical(reply: str, asked: str) -> str:
+def hypothetical(reply: str, question: str) -> str:
     """Return the answer in a reply, shortened."""
-    _check_refusal(reply, asked)
+    _check_refusal(reply, question)
     answer = one_line_of(reply)[:LONGEST_ANSWER].strip()
     if len(re.findall(r"\w+", answer)) < _LEAST_ANSWER_WORDS and len(answer) < 4 * _LEAST_ANSWER_WORDS:
         raise UnusableReplyError("says nothing")
@@ -106,15 +106,15 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _check_refusal(reply: str, asked: str) -> None:
+def _check_refusal(reply: str, question: str) -> None:
     # People say "I can't log in" themselves.
-    if _REFUSAL.match(reply) and not _REFUSAL.match(asked):
+    if _REFUSAL.match(reply) and not _REFUSAL.match(question):
         raise UnusableReplyError("says that it can't")
 
 
-def _check_names(asked: str, said: str) -> None:
+def _check_names(question: str, said: str) -> None:
     kept = said.lower()
-    for match in _MUST_STAY.finditer(asked):
+    for match in _MUST_STAY.finditer(question):
         name = (match[1] or match[2]).rstrip(".:/-")
         if name.lower() not in kept:
             raise UnusableReplyError("leaves out a name or number of the question")

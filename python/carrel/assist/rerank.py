@@ -47,10 +47,10 @@ async def rerank(query: str, texts: Sequence[str], reranker: Reranker, *, second
     parts = [texts[at : at + most] for at in range(0, len(texts), most)]
 
     async def judge(part: Sequence[str]) -> list[float]:
-        given = [float(score) for score in await reranker.rerank(query, part)]
-        if len(given) != len(part) or not all(0 <= score <= 1 for score in given):
+        scores = [float(score) for score in await reranker.rerank(query, part)]
+        if len(scores) != len(part) or not all(0 <= score <= 1 for score in scores):
             raise ProviderError(f"{name} didn't give {len(part)} scores from 0 to 1.")
-        return given
+        return scores
 
     async def judge_all() -> tuple[float, ...]:
         return tuple(score for scores in await asyncio.gather(*map(judge, parts)) for score in scores)
@@ -92,8 +92,8 @@ def reordered(
 def agreement(pairs: Sequence[tuple[float, float]]) -> float:
     """Return Goodman and Kruskal's gamma of two scores: 1 where they order alike, -1 where each contradicts the other."""
     alike = unlike = 0
-    for (one, verdict), (other, another) in combinations(pairs, 2):
-        direction = (one - other) * (verdict - another)
+    for (score, verdict), (other, another) in combinations(pairs, 2):
+        direction = (score - other) * (verdict - another)
         alike, unlike = alike + (direction > 0), unlike + (direction < 0)
     return (alike - unlike) / (alike + unlike) if alike + unlike else 0.0
 
@@ -150,13 +150,13 @@ class ChatModelReranker:
         """
         if not texts:
             return []
-        asked = whole_characters(both_ends(query, _LONGEST_QUERY))
+        question = whole_characters(both_ends(query, _LONGEST_QUERY))
         shown = self._shown(texts)
-        numbers = _numbers(asked, shown)
+        numbers = _numbers(question, shown)
         passages = "\n".join(_block(number, text) for number, text in zip(numbers, shown, strict=True))
         messages = [
             Message("system", _INSTRUCTIONS),
-            Message("user", f"{quoted('question', asked)}\n{passages}\n{quoted('question', asked)}"),
+            Message("user", f"{quoted('question', question)}\n{passages}\n{quoted('question', question)}"),
         ]
         reply = await short_reply(
             self._model,
@@ -185,11 +185,11 @@ def read_grades(reply: str, numbers: Sequence[int]) -> dict[int, float]:
     Passages that don't exist, second grades of one passage and grades that are no numbers are left out.
     """
     places = {number: place for place, number in enumerate(numbers)}
-    found = named(best_object(reply, lambda value: len(_listed(named(value).get("passages")))))
+    values = named(best_object(reply, lambda value: len(_listed(named(value).get("passages")))))
     grades: dict[int, float] = {}
-    for item in _listed(found.get("passages")):
-        given = named(item)
-        number, grade = _number(given.get("number")), _number(given.get("grade"))
+    for item in _listed(values.get("passages")):
+        fields = named(item)
+        number, grade = _number(fields.get("number")), _number(fields.get("grade"))
         place = None if number is None else places.get(int(number))
         if place is not None and place not in grades and grade is not None:
             grades[place] = min(max(grade / _BEST_GRADE, 0.0), 1.0)

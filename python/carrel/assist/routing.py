@@ -99,7 +99,7 @@ async def by_model(text: str, sources: Sequence[SourceChoice], model: ChatModel,
     return everywhere(text, texts, "the planner gave no answer", f"{problem} Every source was searched by the user's words.")
 
 
-def read_routes(reply: str, asked: str, known: frozenset[str]) -> tuple[Route, ...]:
+def read_routes(reply: str, question: str, ids: frozenset[str]) -> tuple[Route, ...]:
     """Return the routes in a reply, also where it is one route alone: `{source, query, reason}` (spec D6).
 
     Raises `UnusableReplyError`, also for a source that doesn't exist.
@@ -109,19 +109,19 @@ def read_routes(reply: str, asked: str, known: frozenset[str]) -> tuple[Route, .
         raise UnusableReplyError("has no list of routes")
     routes: dict[str, Route] = {}
     for item in items:
-        told = named(item) if isinstance(item, dict) else {}
-        source, query, reason = told.get("source"), told.get("query"), told.get("reason")
-        if source not in known:
+        fields = named(item) if isinstance(item, dict) else {}
+        source, query, reason = fields.get("source"), fields.get("query"), fields.get("reason")
+        if source not in ids:
             raise UnusableReplyError("names a source that doesn't exist")
         words = one_line_of(query) if isinstance(query, str) else ""
         if len(words) > LONGEST_QUERY:
             raise UnusableReplyError(f"has a query of more than {LONGEST_QUERY} characters")
         why = one_line_of(reason)[:_LONGEST_REASON] if isinstance(reason, str) else ""
-        routes.setdefault(str(source), Route(str(source), words or asked, why))
+        routes.setdefault(str(source), Route(str(source), words or question, why))
     return tuple(routes.values())
 
 
 def _items(value: dict[str, Any] | None) -> list[Any]:
-    found = named(value)
-    routes = found.get("routes", [value] if "source" in found else [])
+    fields = named(value)
+    routes = fields.get("routes", [value] if "source" in fields else [])
     return routes if isinstance(routes, list) else []
