@@ -68,18 +68,18 @@ class FollowUp:
     wants_users: bool = False
     is_small_talk: bool = False
 
-    def gain(self, found: Candidate, score: float, best: float, query: Query) -> float:
+    def gain(self, place: Candidate, score: float, best: float, query: Query) -> float:
         """Return what a place gains by what the question takes from elsewhere; `best` is the best score of all."""
-        return self._score(found, score, best, query) - score
+        return self._score(place, score, best, query) - score
 
-    def _score(self, found: Candidate, score: float, best: float, query: Query) -> float:
+    def _score(self, place: Candidate, score: float, best: float, query: Query) -> float:
         lines = query.selection
-        if self.in_front and found.path == query.active_path and not (self.wants_tests or self.wants_users):
-            is_selected = lines is not None and found.start_line <= lines.end_line and lines.start_line <= found.end_line
+        if self.in_front and place.path == query.active_path and not (self.wants_tests or self.wants_users):
+            is_selected = lines is not None and place.start_line <= lines.end_line and lines.start_line <= place.end_line
             return score + best * (1 + is_selected)
-        if any(found.path == path or found.path.endswith(f"/{path}") for path in self.shown):
+        if any(place.path == path or place.path.endswith(f"/{path}") for path in self.shown):
             score *= _SHOWN_TO_USERS if self.wants_users else _SHOWN
-        return score * (_NO_TEST if self.wants_tests and "test" not in path_kinds(found.path) else 1.0)
+        return score * (_NO_TEST if self.wants_tests and "test" not in path_kinds(place.path) else 1.0)
 
 
 def turns_read(history: Sequence[Message]) -> list[Message]:
@@ -102,14 +102,15 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
         return FollowUp()
     tests, users = _TESTS.search(text) is not None, _USERS.search(text) is not None
     if path and (here := _in_front(query)):
-        asked = _with_name(text, here, symbol or PurePosixPath(path).stem, (), as_written=users and symbol is not None)
-        return FollowUp(asked, {}, (path,), True, tests, users)
+        name = symbol or PurePosixPath(path).stem
+        meant = _with_name(text, here, name, (), as_written=users and symbol is not None)
+        return FollowUp(meant, {}, (path,), True, tests, users)
     question = query_words.read(text)
     if not said or question.is_symbol or query_words.is_code(question.quoted):
         return FollowUp()
     answers = [turn.text for turn in reversed(said) if turn.role == "assistant"]
-    asked_before = (both_ends(turn.text.strip(), _MOST_BEFORE) for turn in reversed(said) if turn.role == "user")
-    before = next((asked for asked in asked_before if len(telling_words(asked)) > 1), "")
+    questions = (both_ends(turn.text.strip(), _MOST_BEFORE) for turn in reversed(said) if turn.role == "user")
+    before = next((question for question in questions if len(telling_words(question)) > 1), "")
     named = [names[:_MOST_NAMES] for turn in reversed(said) if (names := _names(turn.text))]
     names = next((names for names in named if not all(map(_is_word, names))), named[0] if named else [])
     shown = next((paths for answer in answers if (paths := tuple(filter(detect_language, _PATH.findall(answer))))), ())
@@ -136,7 +137,7 @@ def _in_front(query: Query) -> re.Match[str] | None:
 def _meant(text: str, answer: str, names: Sequence[str], before: str) -> tuple[str, list[str]]:
     """Return the name that a question means, the answer's first or that at the place asked for, and words beside it."""
     name = next(iter(names), "")
-    if place := next((found for found in _POINTER.finditer(text) if found["place"] or found["number"]), None):
+    if place := next((match for match in _POINTER.finditer(text) if match["place"] or match["number"]), None):
         at = int(place["number"]) - 1 if place["number"] else _PLACES[place["place"].lower()]
         items = [item or row for item, row in _ITEM.findall(_TABLE_HEAD.sub("", answer))]
         if len(items) > 1 and -len(items) <= at < len(items):
@@ -158,7 +159,7 @@ def _is_word(name: str) -> bool:
 
 def _names(text: str) -> list[str]:
     """Return the names that a text quotes, else those that it has without quotes; files are none."""
-    text = _PATH.sub(lambda found: " " if detect_language(found[1]) else found[0], text)
+    text = _PATH.sub(lambda match: " " if detect_language(match[1]) else match[0], text)
     if quoted := _QUOTED.findall(text):
         return list(dict.fromkeys(quoted))
     question = query_words.read(text)

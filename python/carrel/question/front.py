@@ -73,5 +73,5 @@ def _defined(code: str, names: set[str]) -> str | None:
     if _STATEMENT.match(code) or _CALL.match(code) or (assigned and not _FUNCTION_VALUE.match(code, assigned.end())):
         return None
     head = assigned[0] if assigned else code
-    found = [match[1] for match in _BEFORE_PARAMETERS.finditer(head)] + [match[0] for match in _NAME.finditer(head)]
-    return next((name for name in found if name in names), None)
+    candidates = [match[1] for match in _BEFORE_PARAMETERS.finditer(head)] + [match[0] for match in _NAME.finditer(head)]
+    return next((name for name in candidates if name in names), None)

@@ -176,5 +176,5 @@ def _single_names(inline: str) -> Iterator[str]:
     return (line for line in inline.split("\n") if _WORD.fullmatch(line))
 
 
-def _unique(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in found if len(name) > 1))[:MOST_NAMES]
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if len(name) > 1))[:MOST_NAMES]

@@ -62,21 +62,21 @@ def in_english(text: str, english: frozenset[str]) -> Meant | None:
     if language is None:
         return None
     glossary = _glossary(language)
-    told, own = list[str](), list[str]()
+    words, telling = list[str](), list[str]()
     for part in _parts(_with_phrases(text, glossary)):
         if language == "zh" and _HAN.match(part):
-            _split_han(part, glossary, told, own)
+            _split_han(part, glossary, words, telling)
         elif part.startswith(_MARKED):
-            told.append(part.removeprefix(_MARKED).replace(_MARKED, " "))
-        elif part.startswith("`") or _NAME.search(part) or (told and language != "de" and part[:1].isupper() and part.isascii()):
-            told.append(part)  # only German has capitals within a sentence that begin no name
+            words.append(part.removeprefix(_MARKED).replace(_MARKED, " "))
+        elif part.startswith("`") or _NAME.search(part) or (words and language != "de" and part[:1].isupper() and part.isascii()):
+            words.append(part)  # only German has capitals within a sentence that begin no name
         else:
             for word in _WORD.findall(part):
                 plain = _plain(word)
                 if plain not in glossary.stop_words:
-                    told.append(_translated(plain, glossary, compounds=language == "de") or word)
-                    own.append(word)
-    return Meant(" ".join(told), tuple(own)) if told else None
+                    words.append(_translated(plain, glossary, compounds=language == "de") or word)
+                    telling.append(word)
+    return Meant(" ".join(words), tuple(telling)) if words else None
 
 
 def _language_of(text: str, english: frozenset[str]) -> str | None:
@@ -97,9 +97,9 @@ def _language_of(text: str, english: frozenset[str]) -> str | None:
         stopped = sum(word in glossary.stop_words for word in plain)
         if not stopped or stopped + accented <= spoken:
             continue
-        known = sum(_is_foreign(word, glossary, language) for word in plain if word not in glossary.stop_words)
-        if stopped + known + accented > most:
-            best, most = language, stopped + known + accented
+        foreign_words = sum(_is_foreign(word, glossary, language) for word in plain if word not in glossary.stop_words)
+        if stopped + foreign_words + accented > most:
+            best, most = language, stopped + foreign_words + accented
     return best
 
 
@@ -124,27 +124,27 @@ def _translated(word: str, glossary: Glossary, *, compounds: bool) -> str:
 
 def _compound(word: str, glossary: Glossary) -> str:
     """Return what is known of the parts of a word that is put together of several."""
-    found, at = list[str](), 0
+    parts, at = list[str](), 0
     while at < len(word):
         for end in range(min(len(word), at + glossary.longest), at + _LEAST_IN_COMPOUND - 1, -1):
             if english := glossary.stems.get(word[at:end]):
-                found.append(english)
+                parts.append(english)
                 at = end
                 break
         else:
             at += 1
-    return " ".join(found)
+    return " ".join(parts)
 
 
-def _split_han(run: str, glossary: Glossary, told: list[str], own: list[str]) -> None:
+def _split_han(run: str, glossary: Glossary, words: list[str], telling: list[str]) -> None:
     """Cut a run of Chinese, which has no spaces, along the words that are known, the longest first."""
     at = 0
     while at < len(run):
         for end in range(min(len(run), at + glossary.longest), at, -1):
             word = run[at:end]
             if english := glossary.stems.get(word):
-                told.append(english)
-                own.append(word)
+                words.append(english)
+                telling.append(word)
             if english or word in glossary.stop_words:
                 at = end
                 break

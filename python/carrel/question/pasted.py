@@ -57,7 +57,7 @@ def is_printed(line: str) -> bool:
 
 def messages_of(lines: Iterable[str], most: int) -> list[str]:
     """Return the gravest messages of printed lines, such as errors before warnings: the last `most`, last first, each once."""
-    found: dict[str, tuple[int, int]] = {}
+    weights: dict[str, tuple[int, int]] = {}
     for place, whole in enumerate(lines):
         line = whole[:_LONGEST]
         head = _head(line)
@@ -65,10 +65,10 @@ def messages_of(lines: Iterable[str], most: int) -> list[str]:
         message = (quoted[0] if quoted else line[head:]).strip()
         if _WORD_OR_NUMBER.search(line, 0, head) and len(_WORD.findall(message)) >= _LEAST_WORDS:
             gravity = 2 if _GRAVE.search(line, 0, head) else 1 if _WARNING.search(line, 0, head) else 0
-            found[message] = max((gravity, place), found.get(message, (0, 0)))
-    gravest = max((gravity for gravity, _ in found.values()), default=0)
-    of_it = [message for message, (gravity, _) in found.items() if gravity == gravest]
-    return sorted(of_it, key=lambda message: found[message], reverse=True)[:most]
+            weights[message] = max((gravity, place), weights.get(message, (0, 0)))
+    gravest = max((gravity for gravity, _ in weights.values()), default=0)
+    of_it = [message for message, (gravity, _) in weights.items() if gravity == gravest]
+    return sorted(of_it, key=lambda message: weights[message], reverse=True)[:most]
 
 
 def _head(text: str) -> int:

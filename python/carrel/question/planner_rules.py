@@ -65,10 +65,10 @@ def steps_after_search(text: str, confidence: float, *, sure: bool, when: When =
 
 def can_be_planned(text: str) -> bool:
     """Tell whether a text is a question of ordinary length: not a name, an identifier, or what somebody pasted."""
-    asked = text.strip()
-    if not _asks(asked) or len(asked) > LONGEST_PLANNED or issue_text.read(asked) is not None:
+    stripped = text.strip()
+    if not _asks(stripped) or len(stripped) > LONGEST_PLANNED or issue_text.read(stripped) is not None:
         return False
-    question = query_words.read(asked)
+    question = query_words.read(stripped)
     return bool(question.words) and not question.is_symbol and not query_words.is_code(question.quoted)
 
 

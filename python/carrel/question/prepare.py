@@ -95,16 +95,16 @@ async def prepare(
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
     printed = [query_words.read(message) for message in issue.messages] if issue else []
     further = [] if issue else [question for name, question in questions.items() if name]  # with the conversation
-    asked = _texts_of([*(questions.values() if issue else [questions[""]]), *printed])
+    texts_to_embed = _texts_of([*(questions.values() if issue else [questions[""]]), *printed])
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
     try:
         if meant is None or issue:
-            vectors = await _vectors(embedder, asked, _texts_of(further), mask, seconds)
+            vectors = await _vectors(embedder, texts_to_embed, _texts_of(further), mask, seconds)
         else:
             shown = mask(meant)
             instead = (await embed_queries(embedder, [shown], seconds=seconds, kind="document"))[shown]
-            vectors = dict.fromkeys(asked, instead)
+            vectors = dict.fromkeys(texts_to_embed, instead)
     except CarrelError as error:
         problem = f"{str(error).rstrip('.')}. The question was answered by its words alone."
         log.warning("A question was not embedded: %s at %s", type(error).__name__, place_of(error))
@@ -117,26 +117,26 @@ async def prepare(
 
 
 async def _vectors(
-    embedder: Embedder, asked: Sequence[str], further: Sequence[str], mask: Callable[[str], str], seconds: float
+    embedder: Embedder, questions: Sequence[str], further: Sequence[str], mask: Callable[[str], str], seconds: float
 ) -> dict[str, bytes]:
     """Return the vectors of texts, those of `further` unless the model fails in them. Raises `CarrelError` for the others."""
 
     async def embedded(texts: Sequence[str]) -> dict[str, bytes]:
         sent = {text: mask(text) for text in texts}
-        given = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)
-        return {text: given[shown] for text, shown in sent.items() if shown in given}
+        by_text = await embed_queries(embedder, list(dict.fromkeys(sent.values())), seconds=seconds)
+        return {text: by_text[shown] for text, shown in sent.items() if shown in by_text}
 
     if not further or is_of_core(embedder):  # which has no limits, and may be asked without an event loop
-        return await embedded([*asked, *further])
-    own, more = await asyncio.gather(embedded(asked), embedded(further), return_exceptions=True)
-    if isinstance(own, BaseException):
-        raise own
+        return await embedded([*questions, *further])
+    vectors, more = await asyncio.gather(embedded(questions), embedded(further), return_exceptions=True)
+    if isinstance(vectors, BaseException):
+        raise vectors
     if isinstance(more, CarrelError):
         log.warning("A question was not embedded with its conversation: %s at %s", type(more).__name__, place_of(more))
-        return own
+        return vectors
     if isinstance(more, BaseException):
         raise more
-    return own | more
+    return vectors | more
 
 
 def _texts_of(questions: Sequence[ParsedQuery]) -> list[str]:

@@ -141,15 +141,15 @@ def read(text: str) -> ParsedQuery:
     text = identifier if is_symbol else text
     names: list[str] = [_SEPARATOR.split(identifier)[-1]] if identifier else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
-    told = _ASKING.sub("", text)
-    words = telling_words(told) or split_names(told)
-    telling = [token for token in _TOKEN.findall(told) if token.lower() not in _STOP_WORDS]
+    rest = _ASKING.sub("", text)
+    words = telling_words(rest) or split_names(rest)
+    telling = [token for token in _TOKEN.findall(rest) if token.lower() not in _STOP_WORDS]
     about = " ".join(telling).strip(".,;:!?\"'`()")
     quoted = about if _CODE.fullmatch(about) else whole if meant else text
     return ParsedQuery(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
-        search_text=" ".join((*telling, *(meant.own_words if meant else ()))) or told,
+        search_text=" ".join((*telling, *(meant.own_words if meant else ()))) or rest,
         quoted=quoted,
         words=tuple(dict.fromkeys(stem(word) for word in words)),
         names=tuple(dict.fromkeys(filter(None, names))),

@@ -80,25 +80,25 @@ class Choice:
 
 def choose(text: str) -> tuple[Choice, ...]:
     """Return the kinds of sources that a question is for, at least one; code where nothing else is meant."""
-    asked = text[:2_000]
-    history, documents = _HISTORY.search(asked), _DOCUMENTS.search(asked)
-    code = _IDENTIFIER.search(asked) or _CODE.search(asked)
-    found = []
+    beginning = text[:2_000]
+    history, documents = _HISTORY.search(beginning), _DOCUMENTS.search(beginning)
+    code = _IDENTIFIER.search(beginning) or _CODE.search(beginning)
+    choices = []
     if code or not (history or documents):
-        found.append(Choice("code", f"it names code: {_shown(code)}" if code else "nothing in it names another source"))
+        choices.append(Choice("code", f"it names code: {_shown(code)}" if code else "nothing in it names another source"))
     if documents:
-        found.append(Choice("documents", f"it asks for what people do: {_shown(documents)}"))
+        choices.append(Choice("documents", f"it asks for what people do: {_shown(documents)}"))
     if history:
-        found.append(Choice("git", f"it asks for changes: {_shown(history)}"))
-    return tuple(found)
+        choices.append(Choice("git", f"it asks for changes: {_shown(history)}"))
+    return tuple(choices)
 
 
 def span_of_time(text: str) -> str | None:
     """Return the words for a span of time, or for now, in a question that names no kind of source; None where there are none."""
-    asked = text[:2_000]
-    if any(rule.search(asked) for rule in (_HISTORY, _DOCUMENTS, _IDENTIFIER, _CODE)):
+    beginning = text[:2_000]
+    if any(rule.search(beginning) for rule in (_HISTORY, _DOCUMENTS, _IDENTIFIER, _CODE)):
         return None
-    match = _SPAN.search(asked)
+    match = _SPAN.search(beginning)
     return _shown(match) if match else None
 
 
@@ -106,8 +106,8 @@ def asks_for_documents(text: str) -> bool:
     """Tell whether a question is for documents as much as for code: for nothing else, or for how to use what names no code."""
     if [choice.target for choice in choose(text)] == ["documents"]:
         return True
-    asked = text[:2_000]
-    return bool(_USAGE.search(asked)) and not (_IDENTIFIER.search(asked) or _CODE.search(asked))
+    beginning = text[:2_000]
+    return bool(_USAGE.search(beginning)) and not (_IDENTIFIER.search(beginning) or _CODE.search(beginning))
 
 
 def _shown(match: re.Match[str]) -> str:

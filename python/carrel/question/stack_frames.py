@@ -106,7 +106,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Place:
     frame: Frame
     innermost_first: bool
     start: int
@@ -118,13 +118,13 @@ def stack_frames(text: str) -> list[Frame]:
 
     Traces come in the order of the text, the frames of each with the innermost last, however its language writes them.
     """
-    found: dict[int, _Found] = {}
+    places: dict[int, _Place] = {}
     for form in _FORMS:
         for match in form.pattern.finditer(text):
             at = text.rfind("\n", 0, match.start("path")) + 1
-            if at not in found:
-                found[at] = _frame(form, match, text)
-    frames = [frame for trace in _traces([found[at] for at in sorted(found)], text) for frame in trace]
+            if at not in places:
+                places[at] = _frame(form, match, text)
+    frames = [frame for trace in _traces([places[at] for at in sorted(places)], text) for frame in trace]
     return frames[-MOST_FRAMES:]
 
 
@@ -136,21 +136,21 @@ def named_places(text: str) -> tuple[Frame, ...]:
     return tuple(Frame(_path(file), line, "", match[0]) for file, line, match in zip(files, lines, named, strict=True))[::-1]
 
 
-def _frame(form: _Form, match: re.Match[str], text: str) -> _Found:
+def _frame(form: _Form, match: re.Match[str], text: str) -> _Place:
     groups = match.groupdict()
     start = text.rfind("\n", 0, match.start()) + 1 if match.start() else 0
     end = text.find("\n", match.end())
     end = len(text) if end < 0 else end
     path = (groups.get("package") or "").replace(".", "/") + _path(match["path"])
     frame = Frame(path, int(match["line"][:9]), _own_name(groups.get("function") or ""), text[start:end])
-    return _Found(frame, form.innermost_first, start, end)
+    return _Place(frame, form.innermost_first, start, end)
 
 
-def _traces(found: list[_Found], text: str) -> Iterator[list[Frame]]:
+def _traces(places: list[_Place], text: str) -> Iterator[list[Frame]]:
     """Return the frames of each trace, the innermost last."""
     trace: list[Frame] = []
-    last: _Found | None = None
-    for here in found:
+    last: _Place | None = None
+    for here in places:
         if last and not (
             here.innermost_first and last.innermost_first and not _NEXT_TRACE.search(text[last.end : here.start].strip("\n"))
         ):
