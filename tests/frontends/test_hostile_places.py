@@ -98,7 +98,7 @@ async def mcp(opened: Any, tool: str, **more: Any) -> tuple[str, int, str]:
 async def proxied(opened: Any) -> tuple[str, int, str]:
     body = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "%s"}]}' % QUESTION.encode()
     rewritten = await opened.proxy.rewrite("/v1/chat/completions", body, None, lambda: None)
-    return json.loads(rewritten.body)["messages"][-1]["content"], len(rewritten.given), ""
+    return json.loads(rewritten.body)["messages"][-1]["content"], len(rewritten.items), ""
 
 
 async def hooked(opened: Any, form: Form) -> tuple[str, int, str]:

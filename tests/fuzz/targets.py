@@ -88,7 +88,7 @@ def chat_requests(data: bytes) -> None:
         if conversation := conversation_in(address, data):
             texts = dict.fromkeys(conversation.messages, "CONTEXT")
             new = conversation.with_contexts(texts)
-            assert b"CONTEXT" in new or not question_of(conversation.asked) or not question_of(conversation.text)
+            assert b"CONTEXT" in new or not question_of(conversation.question) or not question_of(conversation.text)
             assert new.count(b"CONTEXT") - data.count(b"CONTEXT") <= len(texts)
             assert json.loads(new) is not None
             assert new[:1] == data[:1]

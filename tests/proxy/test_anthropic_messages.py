@@ -125,7 +125,7 @@ async def test_after_a_summary_only_the_words_of_the_user_are_asked(chat: Chat) 
     assert without(chat.last.body, block) == chat.raw
     found = conversation_in(PATH, chat.raw, "one")
     assert found
-    assert (found.asked, [message.text for message in found.history]) == (SECOND, ["It compares them."])
+    assert (found.question, [message.text for message in found.history]) == (SECOND, ["It compares them."])
 
 
 async def test_what_an_agent_says_for_itself_is_no_prompt(chat: Chat) -> None:

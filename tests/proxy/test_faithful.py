@@ -114,5 +114,5 @@ def test_what_was_said_before_a_question_is_its_history(before: list[tuple[Any, 
     messages = [{"role": role, "content": content} for role, content in said]
     question = conversation_in(PATH, json.dumps({"messages": [*messages, 7, "x"]}).encode())
     assert question
-    assert question.asked == "and who checks that?"
+    assert question.question == "and who checks that?"
     assert [turn.text for turn in question.history] == history

@@ -98,7 +98,7 @@ async def test_a_conversation_is_sent_again_as_it_was_sent(chat: Chat, path: str
     assert "order_price" in four[-1]["content"]
     five = await chat.send(*asked, *step(3), **more)
     assert five[: len(four)] == four
-    assert {item.hit.chunk.path for item in chat.last.given} == {"auth.py", "prices.py"}
+    assert {item.hit.chunk.path for item in chat.last.items} == {"auth.py", "prices.py"}
 
 
 async def test_the_same_messages_get_the_same_context_until_they_are_a_new_conversation(chat: Chat) -> None:
@@ -168,7 +168,7 @@ async def test_what_may_not_be_given_any_more_is_not_sent_again(chat: Chat, forb
     allow_again = forbid(chat)
     for asked in ([user(FIRST)], [user(FIRST), *step(1)], [user(FIRST), ANSWER, user(SECOND)]):
         assert "verify(password)" not in json.dumps(await chat.send(*asked)), chat.last.note
-        assert "auth.py" not in {item.hit.chunk.path for item in chat.last.given}
+        assert "auth.py" not in {item.hit.chunk.path for item in chat.last.items}
     allow_again()
     # What was sent once is forgotten for good: the old question stays without.
     assert (await chat.send(user(FIRST), ANSWER, user(SECOND)))[0] == user(FIRST)

@@ -21,30 +21,30 @@ _MOST_VERDICT = 2_000
 """Bytes of a verdict. Some clients refuse an answer whose headers are longer than 8 KB."""
 
 
-def verdict(text: str, given: Sequence[ContextItem]) -> bytes:
+def verdict(text: str, items: Sequence[ContextItem]) -> bytes:
     """Return what the citations of an answer are worth, as JSON in ASCII; nothing where it cites none.
 
     Work for a thread: an answer may be long.
     """
-    citations = check(text, given).citations
+    citations = check(text, items).citations
     if not citations:
         return b""
-    bad = [one for one in citations if not one.ok]
+    bad = [citation for citation in citations if not citation.ok]
     places = [
-        {"place": _place(one), "ok": one.ok, **({"reason": one.reason} if one.reason else {})}
-        for one in [*bad, *(one for one in citations if one.ok)][:_MOST_SHOWN]
+        {"place": _place(citation), "ok": citation.ok, **({"reason": citation.reason} if citation.reason else {})}
+        for citation in [*bad, *(citation for citation in citations if citation.ok)][:_MOST_SHOWN]
     ]
     while True:
         value = {"cited": len(citations), "unsupported": len(bad), "places": places}
-        found = json.dumps(value, separators=(",", ":")).encode("ascii")
-        if len(found) <= _MOST_VERDICT or not places:
-            return found
+        encoded = json.dumps(value, separators=(",", ":")).encode("ascii")
+        if len(encoded) <= _MOST_VERDICT or not places:
+            return encoded
         places.pop()
 
 
-def comment(found: bytes) -> bytes:
+def comment(value: bytes) -> bytes:
     """Return the verdict as a comment of server-sent events."""
-    return b": " + HEADER + b" " + found + b"\n\n"
+    return b": " + HEADER + b" " + value + b"\n\n"
 
 
 def text_of_answer(body: bytes) -> str:

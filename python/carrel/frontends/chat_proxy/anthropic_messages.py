@@ -39,14 +39,16 @@ def prompts_in(raw: bytes, body: dict[str, Any], session: str | None) -> Convers
     if not isinstance(messages, list) or not body.get("tools") or _wants_json(body):
         return None
     try:
-        found = _prompts(messages, _start(body, session), whole=not session)
+        prompts = _prompts(messages, _start(body, session), whole=not session)
     except RecursionError:
         return None
-    if not found:
+    if not prompts:
         return None
-    newest, items = found[-1], json_splice.item_spans(raw, (FIELD,))
-    asked = "" if newest.followed_key else _own_words(newest.text)
-    conversation = Conversation(raw, body, FIELD, items, tuple(found), asked, _history(messages[: newest.at]), in_blocks=True)
+    newest, items = prompts[-1], json_splice.item_spans(raw, (FIELD,))
+    question = "" if newest.followed_key else _own_words(newest.text)
+    conversation = Conversation(
+        raw, body, FIELD, items, tuple(prompts), question, _history(messages[: newest.at]), in_blocks=True
+    )
     return conversation if conversation.spans([newest]) else None
 
 
@@ -68,14 +70,14 @@ def _prompts(messages: Sequence[Any], digest: bytes, *, whole: bool) -> list[Use
             said += [(path, text, at) for path, text in texts]
         elif not (instructs(message) or _is_of_the_agent(message)):
             said.append(((), counted(message), at))
-    found = []
+    prompts = []
     for (path, value, at), following in zip(said, [*said, None][1:], strict=True):
         if path or whole:
             digest = _hash(digest, value)
         if path:
             followed = _hash(digest, following[1]).hex() if following else None
-            found.append(UserMessage(path, value, at, digest.hex(), followed))
-    return found
+            prompts.append(UserMessage(path, value, at, digest.hex(), followed))
+    return prompts
 
 
 def _texts(message: Any) -> Iterator[tuple[_Path, str]]:

@@ -100,8 +100,8 @@ class ChatProxy:
 
     def _unauthorised(self, headers: Headers) -> tuple[int, str] | None:
         token = self._upstream.token
-        given = (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")), header(headers, b"x-api-key"))
-        if token is None or any(same_token(one, token) for one in given):
+        tokens = (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")), header(headers, b"x-api-key"))
+        if token is None or any(same_token(candidate, token) for candidate in tokens):
             return None
         return 401, "Send the token of Carrel's proxy as a bearer token, as X-Api-Key or in X-Carrel-Token."
 
@@ -166,8 +166,8 @@ class ChatProxy:
             kept = [(key, value) for key, value in kept if key not in _KEYS or not same_token(_key_in(key, value), token)]
         if self._upstream.key is not None:
             kept = [(key, value) for key, value in kept if key not in _KEYS]
-            own = self._upstream.key.encode()
-            kept.append((b"x-api-key", own) if _of_anthropic(scope) else (b"authorization", b"Bearer " + own))
+            key_value = self._upstream.key.encode()
+            kept.append((b"x-api-key", key_value) if _of_anthropic(scope) else (b"authorization", b"Bearer " + key_value))
         return kept
 
 
@@ -220,17 +220,17 @@ async def _relay(response: httpx.Response, rewritten: Rewritten | None, send: Se
     headers = [(key.lower(), value) for key, value in response.headers.raw if key.lower() not in _HOP]
     if rewritten is not None:
         headers.append((b"x-carrel-context", rewritten.note.encode("ascii", "replace")))
-    given = rewritten.given if rewritten is not None and checks and response.is_success else ()
+    items = rewritten.items if rewritten is not None and checks and response.is_success else ()
     kind = "" if "content-encoding" in response.headers else response.headers.get("content-type", "").partition(";")[0].strip()
     pieces = response.aiter_raw()
     try:
-        begin = await _beginning(pieces) if given and kind == "application/json" else b""
-        if begin and len(begin) <= MOST_BYTES and (found := await asyncio.to_thread(_verdict_of, begin, given)):
-            headers.append((HEADER, found))
+        begin = await _beginning(pieces) if items and kind == "application/json" else b""
+        if begin and len(begin) <= MOST_BYTES and (checked := await asyncio.to_thread(_verdict_of, begin, items)):
+            headers.append((HEADER, checked))
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         if begin:
             await send({"type": "http.response.body", "body": begin, "more_body": True})
-        said = StreamText() if given and kind == "text/event-stream" and "content-length" not in response.headers else None
+        said = StreamText() if items and kind == "text/event-stream" and "content-length" not in response.headers else None
         async for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             if said is not None:
@@ -238,7 +238,7 @@ async def _relay(response: httpx.Response, rewritten: Rewritten | None, send: Se
     except httpx.HTTPError as error:
         log.warning("The upstream broke off: %s", type(error).__name__)
         raise UpstreamAborted from None
-    last = await asyncio.to_thread(verdict, said.text, given) if said is not None and said.ended else b""
+    last = await asyncio.to_thread(verdict, said.text, items) if said is not None and said.ended else b""
     await send({"type": "http.response.body", "body": comment(last) if last else b""})
 
 
@@ -252,8 +252,8 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
     return bytes(gathered)
 
 
-def _verdict_of(body: bytes, given: Sequence[ContextItem]) -> bytes:
-    return verdict(text_of_answer(body), given)
+def _verdict_of(body: bytes, items: Sequence[ContextItem]) -> bytes:
+    return verdict(text_of_answer(body), items)
 
 
 async def _fail(scope: Scope, send: Send, status: int, kind: str, message: str, *, close: bool = False) -> None:

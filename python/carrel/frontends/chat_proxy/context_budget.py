@@ -26,17 +26,17 @@ _REPLY = 1_024
 _OLLAMA = 4_096  # its default, whatever the model could
 
 
-def model_window(body: dict[str, Any], path: str, given: int | None, told: int | None = None) -> int | None:
-    """Return the model's window: as given, as the request sets it, as the upstream told it, or by the model's name."""
-    if given or is_anthropic(path):  # a name tells no window there: the same model has several
-        return given
+def model_window(body: dict[str, Any], path: str, setting: int | None, reported: int | None = None) -> int | None:
+    """Return the model's window: by the setting, the request, the upstream's list, or the model's name."""
+    if setting or is_anthropic(path):  # a name tells no window there: the same model has several
+        return setting
     options = body.get("options")
     if isinstance(options, dict) and type(options.get("num_ctx")) is int:
         return int(options["num_ctx"])
     if "/api/" in path:
         return _OLLAMA
     model = body.get("model")
-    return told or window_of(model if isinstance(model, str) else None)
+    return reported or window_of(model if isinstance(model, str) else None)
 
 
 def window_or_guess(window: int | None, body: dict[str, Any]) -> int:
@@ -57,10 +57,10 @@ def free_tokens(body: dict[str, Any], length: int, window: int) -> int:
 
     `length` is the request's size in bytes: a bound on the conversation's that costs nothing, tools and schemas included.
     """
-    asked = next(
+    limit = next(
         (body[key] for key in ("max_completion_tokens", "max_output_tokens", "max_tokens") if type(body.get(key)) is int), None
     )
-    return window - min(asked or _REPLY, window // 2) - length // _CHARS_PER_TOKEN
+    return window - min(limit or _REPLY, window // 2) - length // _CHARS_PER_TOKEN
 
 
 def too_many(sizes: Sequence[int], free: int, *, one_more: bool) -> int:

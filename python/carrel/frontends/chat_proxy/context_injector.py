@@ -49,7 +49,7 @@ class Rewritten:
 
     body: bytes
     note: str
-    given: tuple[ContextItem, ...] = ()
+    items: tuple[ContextItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class ContextInjector:
             return next(iter(self._session.folders.values()), None)
         if name in self._by_name:
             return self._by_name[name]
-        found = self._session.locate(name) if Path(name).is_absolute() else None
-        return found[0] if found else None
+        place = self._session.locate(name) if Path(name).is_absolute() else None
+        return place[0] if place else None
 
     async def rewrite(
         self, path: str, raw: bytes, name: str | None, learn: Callable[[], None], session: str | None = None
@@ -128,7 +128,7 @@ class ContextInjector:
             return Rewritten(raw, "no question")
         workspace = self.workspace(name)
         if workspace is None:
-            return Rewritten(raw, "unknown workspace" if question_of(conversation.asked) else "no question")
+            return Rewritten(raw, "unknown workspace" if question_of(conversation.question) else "no question")
         window = model_window(conversation.body, path, self._options.window, self._window_of(conversation.model or ""))
         if window is None and not conversation.in_blocks:  # Anthropic's list of models isn't needed
             learn()
@@ -195,7 +195,9 @@ class ContextInjector:
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
             history=work.conversation.history,
-            wants=(lambda found, floor: is_wanted(work.query, found, floor)) if work.conversation.body.get("tools") else None,
+            wants=(lambda retrieval, floor: is_wanted(work.query, retrieval, floor))
+            if work.conversation.body.get("tools")
+            else None,
         )
         answer = await context(workspace, request)
         pack = answer.pack
@@ -233,7 +235,7 @@ class _Rewriting:
 
     def __init__(self, conversation: Conversation, workspace: Workspace, window: int) -> None:
         self.conversation, self.workspace = conversation, workspace
-        self.query = question_of(conversation.asked)
+        self.query = question_of(conversation.question)
         self.newest = conversation.messages[-1]
         self.sent: dict[UserMessage, SentContext] = {}  # before which messages something, or by intent nothing, was put
         self.new: SentContext | None = None

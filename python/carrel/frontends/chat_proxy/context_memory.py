@@ -90,10 +90,10 @@ class ContextMemory:
             self._put(root, key, sent)
 
     def _get(self, root: str, key: str) -> SentContext | None:
-        found = self._entries.get((root, key))
-        if found is None:
+        entry = self._entries.get((root, key))
+        if entry is None:
             return None
-        sent, used, _ = found
+        sent, used, _ = entry
         if self._clock() - used > _KEPT_SECONDS:
             self._drop((root, key))
             return None
@@ -108,5 +108,5 @@ class ContextMemory:
             self._drop(next(iter(self._entries)))
 
     def _drop(self, entry: tuple[str, str]) -> None:
-        if found := self._entries.pop(entry, None):
-            self._characters -= found[2]
+        if removed := self._entries.pop(entry, None):
+            self._characters -= removed[2]

@@ -34,7 +34,7 @@ class Conversation:
     field: str
     items: Sequence[json_splice.Span]  # where the values of all messages stand; empty where the field is there twice
     messages: tuple[UserMessage, ...]
-    asked: str = ""  # the user's own words, of all parts of the last message; empty where it holds no question
+    question: str = ""  # the user's own words, of all parts of the last message; empty where it holds no question
     history: tuple[Message, ...] = ()  # what was said before
     in_blocks: bool = False  # whether a context is a block of its own behind the text, not a part of it
 
@@ -70,12 +70,12 @@ class Conversation:
     def spans(self, messages: Iterable[UserMessage]) -> dict[UserMessage, json_splice.Span]:
         """Return where the texts of messages stand; not of those whose fields are there twice."""
         whole = isinstance(self.body[self.field], str)
-        found = {}
+        spans = {}
         for message in messages:
             within = self.items[message.at] if message.at < len(self.items) else None
             if (whole or within) and (span := json_splice.string_span(self.raw, message.path, message.text, within)):
-                found[message] = span
-        return found
+                spans[message] = span
+        return spans
 
 
 def instructs(message: Any) -> bool:

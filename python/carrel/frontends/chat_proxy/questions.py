@@ -68,21 +68,21 @@ def conversation_in(path: str, raw: bytes, session: str | None = None) -> Conver
         keys = _keys(body, field, messages)
     except RecursionError:
         return None
-    found, asked = list[UserMessage](), ""
+    prompts, question = list[UserMessage](), ""
     for at, message in enumerate(messages):
         if isinstance(message, dict) and message.get("role") == "user":
             place = _text_of(message)
-            asked = place[2] if place else ""
+            question = place[2] if place else ""
             if place:
                 said = (later for later in range(at + 1, len(messages)) if not instructs(messages[later]))
                 followed = next((keys[later] for later in said), None)
-                found.append(UserMessage((field,) if whole else place[0], place[1], at, keys[at], followed))
-    if not found:
+                prompts.append(UserMessage((field,) if whole else place[0], place[1], at, keys[at], followed))
+    if not prompts:
         return None
     before = [] if whole else messages
     items = [] if whole else json_splice.item_spans(raw, (field,))
-    conversation = Conversation(raw, body, field, items, tuple(found), _own_words(asked, body, before), _history(before))
-    return conversation if conversation.spans(found[-1:]) else replace(conversation, asked="")
+    conversation = Conversation(raw, body, field, items, tuple(prompts), _own_words(question, body, before), _history(before))
+    return conversation if conversation.spans(prompts[-1:]) else replace(conversation, question="")
 
 
 _Place = tuple[tuple[str | int, ...], str, str]
@@ -129,10 +129,10 @@ def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
     """Return the text without what the program appends to it: Aider repeats the end of its system prompt there."""
     if text.startswith(_CHORE):
         return ""
-    told = _instructions(body, messages)
-    at = text.find("\n\n", max(len(text) - len(told) - _REMINDER, 0))
+    instructions = _instructions(body, messages)
+    at = text.find("\n\n", max(len(text) - len(instructions) - _REMINDER, 0))
     while at >= 0 and len(tail := text[at:].strip()) >= _REMINDER:
-        if tail in told:
+        if tail in instructions:
             return text[:at]
         at = text.find("\n\n", at + 2)
     return text

@@ -102,10 +102,10 @@ def connections_to(url: str) -> OwnConnections:
 def proxy_for(url: str) -> str | None:
     """Return the proxy that the environment or the system names for a URL."""
     parts, proxies = urlsplit(url), getproxies()
-    found = proxies.get(parts.scheme) or proxies.get("all")
-    if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    return found if "://" in found else f"http://{found}"
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 log = logging.getLogger(__name__)
@@ -149,8 +149,8 @@ class UpstreamModels:
     async def _ask(self, url: httpx.URL, headers: Headers) -> None:
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS):
-                asked = [*headers, (b"accept-encoding", b"identity"), (b"user-agent", b"carrel")]
-                async with self._client.stream("GET", url, headers=asked, follow_redirects=False) as response:
+                request_headers = [*headers, (b"accept-encoding", b"identity"), (b"user-agent", b"carrel")]
+                async with self._client.stream("GET", url, headers=request_headers, follow_redirects=False) as response:
                     body = bytearray()
                     async for piece in response.aiter_raw():
                         body += piece
@@ -164,15 +164,15 @@ class UpstreamModels:
 
 def windows_in(listed: Any) -> dict[str, int]:
     """Return the windows that a list of models names, by the models' ids."""
-    found: dict[str, int] = {}
+    windows: dict[str, int] = {}
     entries = listed.get("data") if isinstance(listed, dict) else None
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and isinstance(name := entry.get("id"), str):
             sizes = (entry.get(field) for field in _FIELDS)
             window = next((size for size in sizes if type(size) is int and size > 0), None)
             if window:
-                found[name] = window
-    return found
+                windows[name] = window
+    return windows
 
 
 _RAW = lazy_pattern(rb"/(?!/)[!-~]*")  # printable ASCII from one slash on

@@ -20,14 +20,14 @@ def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` on an event loop of its own; Ctrl-C or a signal to end cancels it, and then `Cancelled` is raised."""
     came: list[int] = []
 
-    async def told() -> T:
+    async def run() -> T:
         nonlocal came
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         with told_of_interrupts(lambda: loop.call_soon_threadsafe(task.cancel) if task else None, "SIGTERM", "SIGHUP") as came:
             return await work
 
     try:
-        return asyncio.run(told())
+        return asyncio.run(run())
     except asyncio.CancelledError:
         raise Cancelled from None
     finally:

@@ -147,12 +147,12 @@ class LspClient:
     async def wait_for(self, method: str, accept: Callable[[Any], bool] = lambda _: True, *, seconds: float = 20) -> Any:
         """Await a notification that came or will come; gives its parameters."""
 
-        def found() -> list[Any]:
+        def matches() -> list[Any]:
             return [params for name, params in self.notifications if name == method and accept(params)]
 
         async with self._arrived:
-            await asyncio.wait_for(self._arrived.wait_for(lambda: bool(found())), seconds)
-        return found()[0]
+            await asyncio.wait_for(self._arrived.wait_for(lambda: bool(matches())), seconds)
+        return matches()[0]
 
     # --- documents
 

@@ -99,14 +99,14 @@ def added_report(answer: Answer, citations: Sequence[Mapping[str, Any]]) -> byte
 
     A person reads `reply`; a program finds the verdict in `citations`, in the form of `X-Carrel-Citations`.
     """
-    bad = [one for one in citations if not one["ok"]]
+    bad = [citation for citation in citations if not citation["ok"]]
     if not bad:
         return None
-    shown = [f"`{_place(one)}` ({one.get('reason', '')[:_MOST_REASON]})" for one in bad[:_MOST_SHOWN]]
+    shown = [f"`{_place(citation)}` ({citation.get('reason', '')[:_MOST_REASON]})" for citation in bad[:_MOST_SHOWN]]
     more = f" and {len(bad) - _MOST_SHOWN} more" if len(bad) > _MOST_SHOWN else ""
     note = f"\n\n> Carrel could not confirm {', '.join(shown)}{more}.\n"
     said = {"reply": note} if answer.round_id is None else {"editAgentRounds": [{"roundId": answer.round_id, "reply": note}]}
-    places = [{"place": _place(one), "ok": False, "reason": one.get("reason", "")} for one in bad[:_MOST_SHOWN]]
+    places = [{"place": _place(citation), "ok": False, "reason": citation.get("reason", "")} for citation in bad[:_MOST_SHOWN]]
     verdict = {"cited": len(citations), "unsupported": len(bad), "places": places}
     value = {"kind": "report", **answer.names, **said, "citations": verdict}
     message = {"jsonrpc": "2.0", "method": "$/progress", "params": {"token": answer.token, "value": value}}

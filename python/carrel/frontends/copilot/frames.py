@@ -41,7 +41,7 @@ class Frame:
 
     def with_body(self, body: bytes) -> bytes:
         """Return the frame with another body: only the length in its header changes."""
-        header = _LENGTH.sub(lambda found: found[1] + b"%d" % len(body), bytes(self.raw[: self.start]), count=1)
+        header = _LENGTH.sub(lambda match: match[1] + b"%d" % len(body), bytes(self.raw[: self.start]), count=1)
         return header + body
 
     def methods(self) -> list[str]:

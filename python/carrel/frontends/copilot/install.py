@@ -21,14 +21,14 @@ _REAL = "copilot-language-server"
 
 def install(client: str, proxy: list[str], real: str | None) -> list[str]:
     """Write the launcher, tell the client where it can be told; gives lines for the person. Raises `CarrelError`."""
-    found = shutil.which(real or _REAL)
-    if found is None:
+    program = shutil.which(real or _REAL)
+    if program is None:
         remedy = "Install it (npm install -g @github/copilot-language-server) or give --real FILE."
         raise CarrelError(f"{real or _REAL} isn't there", remedy)
     script = _launcher(client)
-    if Path(found).resolve() in {_launcher(name).resolve() for name in CLIENTS}:
+    if Path(program).resolve() in {_launcher(name).resolve() for name in CLIENTS}:
         raise CarrelError("--real names Carrel's own launcher", "Give the real server.")
-    _write(script, (_node_script if script.suffix == ".js" else _script)([*proxy, found]), mode=0o755)
+    _write(script, (_node_script if script.suffix == ".js" else _script)([*proxy, program]), mode=0o755)
     lines = [f"wrote {script}"]
     if plugin := _plugin(client):
         quoted = str(script).replace("'", "''")

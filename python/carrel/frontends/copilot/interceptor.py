@@ -59,18 +59,18 @@ class ConversationLog:
     _TURNS = 6
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[str, list[dict[str, str]]] = OrderedDict()
+        self._conversations: OrderedDict[str, list[dict[str, str]]] = OrderedDict()
 
     def before(self, turn: Turn, query: str) -> list[dict[str, str]]:
         """Return what was said before this turn, oldest first, and remember its question."""
         key = turn.conversation or _NEWEST
         said = list(turn.history)
         if turn.conversation:
-            said = self._asked.pop(key if key in self._asked else _NEWEST, said)
-        self._asked[key] = [*said, {"role": "user", "content": query}][-self._TURNS :]
-        self._asked.move_to_end(key)
-        while len(self._asked) > self._CONVERSATIONS:
-            self._asked.popitem(last=False)
+            said = self._conversations.pop(key if key in self._conversations else _NEWEST, said)
+        self._conversations[key] = [*said, {"role": "user", "content": query}][-self._TURNS :]
+        self._conversations.move_to_end(key)
+        while len(self._conversations) > self._CONVERSATIONS:
+            self._conversations.popitem(last=False)
         return said
 
 
@@ -177,11 +177,11 @@ class Interceptor:
         try:  # the end, and what comes behind it, is held back no longer than a question is
             # Every message to the editor waits meanwhile, so no server is started for it.
             reply = self._sidecar.ask("carrel/citations", params, self._options.deadline_ms / 1000, may_start=False)
-            found = reply["citations"]
+            citations = reply["citations"]
         except Unavailable as error:
             log.info("The citations of an answer were not checked: %s", error)
             return None
-        return added_report(answer, found)
+        return added_report(answer, citations)
 
     def tool_answer(self, request: dict[str, Any]) -> bytes:
         """Do what the server's agent asked for. Blocks; runs on a thread of its own."""
@@ -211,12 +211,12 @@ class Interceptor:
 
     def _documents(self, query: str, limit: int) -> str:
         params = {"query": query, "limit": limit, "filters": {"languages": knowledge_form.LANGUAGES}}
-        found = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
-        unsure = doubt(found["confidence"])
-        hits = found["hits"][:GUESSES] if unsure else found["hits"]
-        told = ((hit, knowledge_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
-        text = knowledge_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in told)
-        problem = found["plan"].get("problem") if hits or found.get("missingFolders") else None
+        result = self._sidecar.ask("carrel/search", params, _TOOL_SECONDS)
+        unsure = doubt(result["confidence"])
+        hits = result["hits"][:GUESSES] if unsure else result["hits"]
+        notes = ((hit, knowledge_form.note_of(hit.get("symbol", ""), hit.get("note", ""))) for hit in hits)
+        text = knowledge_form.text_of((hit["path"], hit["startLine"], hit["endLine"], hit["text"], more) for hit, more in notes)
+        problem = result["plan"].get("problem") if hits or result.get("missingFolders") else None
         problem = " ".join(filter(None, (problem, unsure if hits else None)))
         return f"({problem})\n\n{text}" if problem else text
 
@@ -236,8 +236,8 @@ def _params(frame: Frame) -> dict[str, Any]:
 def _folders(params: dict[str, Any]) -> tuple[str, ...]:
     """Return the folders of an `initialize` request: the list, else the older roots."""
     listed = params.get("workspaceFolders")
-    found = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    if not found:
+    uris = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if not uris:
         path = params.get("rootPath")
-        found = [params.get("rootUri") or (path_to_uri(path) if isinstance(path, str) and path else None)]
-    return tuple(uri for uri in found if isinstance(uri, str))
+        uris = [params.get("rootUri") or (path_to_uri(path) if isinstance(path, str) and path else None)]
+    return tuple(uri for uri in uris if isinstance(uri, str))

@@ -63,14 +63,14 @@ class Turn:
 
     def with_references(self, references: list[dict[str, Any]]) -> bytes | None:
         """Return the message with more references, all else as it was; None where it has several lists of them."""
-        given = self.params.get("references")
+        present = self.params.get("references")
         if "references" not in self.params:
             span = json_splice.span_of(self.raw, ("params",))
             return json_splice.with_first_member(self.raw, span, "references", references) if span else None
         span = json_splice.span_of(self.raw, ("params", "references"))
         if span is None:
             return None
-        if not isinstance(given, list) or not given:
+        if not isinstance(present, list) or not present:
             return json_splice.replaced(self.raw, span, references)
         return json_splice.with_more_items(self.raw, span, references)
 
@@ -180,11 +180,11 @@ def needs_search(request: dict[str, Any]) -> bool:
 
 def question(request: dict[str, Any]) -> tuple[str, int]:
     """Return query and limit; raises `ValueError` in words that the model can act on."""
-    given = request["params"].get("input")
-    query = given.get("query") if isinstance(given, dict) else None
+    arguments = request["params"].get("input")
+    query = arguments.get("query") if isinstance(arguments, dict) else None
     if not isinstance(query, str) or not query.strip():
         raise ValueError("`query` must be a text that isn't empty")
-    limit = given.get("limit", _HITS[request["params"]["name"]])
+    limit = arguments.get("limit", _HITS[request["params"]["name"]])
     if type(limit) is not int or not 1 <= limit <= _MOST_HITS:
         raise ValueError(f"`limit` must be a number from 1 to {_MOST_HITS}")
     return query, limit
