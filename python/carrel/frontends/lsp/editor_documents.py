@@ -160,9 +160,13 @@ class Documents:
             log.warning("The editor gave no settings (%s)", type(error).__name__)
             return
         if isinstance(answer, list) and answer and isinstance(answer[0], dict):
-            general, *own = ({**self._first_options, **(given if isinstance(given, dict) else answer[0])} for given in answer)
+            general, *scoped_options = (
+                {**self._first_options, **(options if isinstance(options, dict) else answer[0])} for options in answer
+            )
             # A client may answer the first item only; the general settings count for the folders then.
-            self._session.configure(general, {folder.root_key: given for folder, given in zip(folders, own, strict=False)})
+            self._session.configure(
+                general, {folder.root_key: options for folder, options in zip(folders, scoped_options, strict=False)}
+            )
 
     # --- notifications
 
@@ -174,25 +178,25 @@ class Documents:
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Note that a buffer changed; pygls changed its text already."""
-        if found := self._locate(params.text_document.uri):
-            found[0].buffers.changed(found[1])
+        if place := self._locate(params.text_document.uri):
+            place[0].buffers.changed(place[1])
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         """Note that the file on disk is new."""
-        if found := self._locate(params.text_document.uri):
-            found[0].changed_on_disk([found[1]])
+        if place := self._locate(params.text_document.uri):
+            place[0].changed_on_disk([place[1]])
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Read a document from disk again."""
-        if found := self._locate(params.text_document.uri):
-            found[0].buffers.closed(found[1])
+        if place := self._locate(params.text_document.uri):
+            place[0].buffers.closed(place[1])
 
     def did_change_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
         """Note that files were created, changed or deleted by anyone."""
         by_workspace: dict[Workspace, list[str]] = {}
         for change in params.changes:
-            if found := self._locate(change.uri):
-                by_workspace.setdefault(found[0], []).append(found[1])
+            if place := self._locate(change.uri):
+                by_workspace.setdefault(place[0], []).append(place[1])
         for workspace, paths in by_workspace.items():
             workspace.changed_on_disk(paths)
 
@@ -227,8 +231,8 @@ class Documents:
         return self._session.add_folder(path, uri)
 
     def _open(self, uri: str, language: str) -> None:
-        if found := self._locate(uri):
-            workspace, path = found
+        if place := self._locate(uri):
+            workspace, path = place
             workspace.buffers.opened(path, lambda: self._text(uri))
         elif is_untitled(uri) and self._session.folders:
             workspace = self._session.workspace(None)
@@ -239,14 +243,14 @@ class Documents:
         if is_untitled(uri):
             return self._session.unsaved(uri)
         path = uri_to_path(uri)
-        found = self._session.locate(path) if path else None
-        return found if found and found[1] else None
+        place = self._session.locate(path) if path else None
+        return place if place and place[1] else None
 
     def _adopt_open_documents(self) -> None:
         """Find the folder of each open document anew."""
         for document in list(self._server.workspace.text_documents.values()):
-            found = self._locate(document.uri)
-            if found is None or found[0].buffers.text(found[1]) is None:
+            place = self._locate(document.uri)
+            if place is None or place[0].buffers.text(place[1]) is None:
                 self._open(document.uri, document.language_id or "")
 
     def _text(self, uri: str) -> str:

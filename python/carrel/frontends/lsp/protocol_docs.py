@@ -108,10 +108,12 @@ def _struct(name: str, definitions: dict[str, Any], shared: set[str]) -> list[st
     definition = definitions[name]
     base = _base(name, definitions)
     inherited = definitions[base]["properties"] if base else {}
-    own = {field: line for field, line in _fields(definition).items() if definition["properties"][field] != inherited.get(field)}
+    fields = {
+        field: line for field, line in _fields(definition).items() if definition["properties"][field] != inherited.get(field)
+    }
     listed = [f"the fields of {base}"] if base else []
-    listed += [f"`{field}`" if line in shared else line for field, line in own.items() if line in shared or ". " not in line]
-    described = [f"- {line}" for line in own.values() if line not in shared and ". " in line]
+    listed += [f"`{field}`" if line in shared else line for field, line in fields.items() if line in shared or ". " not in line]
+    described = [f"- {line}" for line in fields.values() if line not in shared and ". " in line]
     summary = "" if name.endswith("Params") else ": " + definition.get("description", "").replace("\n", " ")
     return [f"**{name}**{summary}", *([f"- {'; '.join(listed)}"] if listed else []), *described, ""]
 
@@ -146,7 +148,7 @@ def _kind(spec: dict[str, Any]) -> str:
     if "$ref" in spec:
         return str(spec["$ref"].rpartition("/")[2])
     if "anyOf" in spec:
-        return " or ".join(_kind(one) for one in spec["anyOf"] if one.get("type") != "null")
+        return " or ".join(_kind(option) for option in spec["anyOf"] if option.get("type") != "null")
     if "enum" in spec:
         return "`" + "|".join(f'"{value}"' for value in sorted(spec["enum"])) + "`"
     if spec.get("type") == "array":

@@ -45,9 +45,9 @@ def to_rpc_error(error: BaseException) -> JsonRpcException:
     if isinstance(error, Cancelled):
         return JsonRpcException(str(error) or "cancelled", REQUEST_CANCELLED)
     if isinstance(error, CarrelError):
-        told = on_wire(error)
-        code = INVALID_PARAMS if isinstance(told, InvalidInput) else REQUEST_FAILED
-        return JsonRpcException(str(told), code, msgspec.to_builtins(error_data(told)))
+        shown = on_wire(error)
+        code = INVALID_PARAMS if isinstance(shown, InvalidInput) else REQUEST_FAILED
+        return JsonRpcException(str(shown), code, msgspec.to_builtins(error_data(shown)))
     # Without the message: it may quote what was being worked on.
     log.error("%s in a request, at:\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
     return JsonRpcException(f"Something went wrong inside Carrel ({type(error).__name__}); its log says where.", INTERNAL_ERROR)
@@ -69,9 +69,9 @@ def _decoded(body: bytes) -> Any:
 
 def _ids_in(body: bytes) -> Iterator[str | int]:
     """Find what may be the id of a message that can't be read, so that who waits hears of it; its own mostly comes first."""
-    for found in _ID.finditer(body):
+    for match in _ID.finditer(body):
         with contextlib.suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(found[1], type=str | int)
+            yield msgspec.json.decode(match[1], type=str | int)
 
 
 class CarrelProtocol(LanguageServerProtocol):
@@ -167,8 +167,8 @@ class CarrelProtocol(LanguageServerProtocol):
 
     def _mend_initialize(self, data: dict[str, Any]) -> dict[str, Any]:
         """Add what the specification demands and clients leave out; pygls would leave them without an answer."""
-        given = data.get("params")
-        params = dict(given) if isinstance(given, dict) else {}
+        present = data.get("params")
+        params = dict(present) if isinstance(present, dict) else {}
         if not isinstance(params.get("capabilities"), dict):
             params["capabilities"] = {}
         params = {**_NOTHING_TOLD, **params}

@@ -221,9 +221,9 @@ class LspServer:
 
 
 def _locate(roots: list[str], path: str) -> tuple[str, str] | None:
-    found = longest_match(roots, path)
-    if found or not (WINDOWS or any(_ignores_case(root) for root in roots)):
-        return found
+    place = longest_match(roots, path)
+    if place or not (WINDOWS or any(_ignores_case(root) for root in roots)):
+        return place
     return longest_match(roots, path, ignore_case=True)
 
 

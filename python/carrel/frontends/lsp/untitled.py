@@ -49,8 +49,8 @@ def path_for(uri: str, language: str, taken: Callable[[str], bool]) -> str:
     """Return a path for an untitled document that isn't taken; its extension tells the language where the name doesn't."""
     from carrel.model.native import detect_language  # noqa: PLC0415 - a server starts without the core
 
-    given = re.split(r"[/\\]", unquote(uri[len(_FOLDER) :]))[-1]
-    name = _UNUSABLE.sub("_", given).strip()[-_LONGEST:]
+    last = re.split(r"[/\\]", unquote(uri[len(_FOLDER) :]))[-1]
+    name = _UNUSABLE.sub("_", last).strip()[-_LONGEST:]
     if not name.strip("."):
         name = "Untitled"
     if detect_language(name) is None:

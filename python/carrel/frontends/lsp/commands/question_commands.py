@@ -79,8 +79,8 @@ class Commands:
     def table(self) -> dict[str, Callable[[Any], Coroutine[Any, Any, Any]]]:
         """Return the handler of every method."""
         others = {method: handler for part in self._others for method, handler in part.table().items()}
-        own = {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS if method not in others}
-        return {**own, **others}
+        handlers = {method: getattr(self, method.rpartition("/")[2]) for method in REQUESTS if method not in others}
+        return {**handlers, **others}
 
     @with_receipt
     async def search(self, raw: Any) -> wire.SearchResult:
@@ -102,25 +102,25 @@ class Commands:
         if params.assess:
             search = partial(assessed.search, self.chat_model(workspace, params.model_token, None), attempts.append)
         history = convert.to_history(params.history)
-        found = await search(searched, query, params.wait_ms, history=history, rerank=params.rerank, sources=params.sources)
-        hits = found.with_evidence
+        answer = await search(searched, query, params.wait_ms, history=history, rerank=params.rerank, sources=params.sources)
+        hits = answer.with_evidence
         if params.format == "places":
             hits = tuple(map(without_text, hits))
-        result = self._search_result(searched, hits, convert.from_diagnostics(found.own), started)
+        result = self._search_result(searched, hits, convert.from_diagnostics(answer.own), started)
         if params.format == "places":
             result = structs.replace(result, text=places_text(hits))
         if params.last_change:
             changes = await group_search.last_changes(searched, hits)
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
-        done, routes = found.diagnostics, convert.from_routes(found.routes)
+        done, routes = answer.diagnostics, convert.from_routes(answer.routes)
         return structs.replace(
             result,
             rewritten=done.rewritten or UNSET,
             sub_queries=done.sub_queries or UNSET,
             routes=routes or UNSET,
-            not_searched=found.not_searched or UNSET,
-            missing_folders=convert.from_missing(found.missing),
-            confidence=found.confidence,
+            not_searched=answer.not_searched or UNSET,
+            missing_folders=convert.from_missing(answer.missing),
+            confidence=answer.confidence,
             attempts=tuple(map(convert.from_attempt, attempts)) or UNSET,
         )
 
@@ -139,9 +139,9 @@ class Commands:
         params = decode(wire.FilesParams, raw)
         workspace = self._targets.workspace(params)
         query = Query(params.query, params.limit, convert.to_filters(params.filters))
-        found = await queries.files(workspace, query, params.pool_size, params.wait_ms)
+        scores = await queries.files(workspace, query, params.pool_size, params.wait_ms)
         uri_of = partial(_uri_of, workspace)
-        files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in found)
+        files = tuple(wire.FileResult(uri=uri_of(path), path=path, score=score) for path, score in scores)
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
     @with_receipt
@@ -155,19 +155,21 @@ class Commands:
         answers: compare_wire.CompareAnswers | UnsetType = UNSET
         if params.answers:
             model = self.chat_model(workspace, params.model_token, params.model)
-            found, (chunks, whole), tokenizer = await asks.compare(workspace, query, budget, model, params.model, params.wait_ms)
+            comparison, (chunks, whole), tokenizer = await asks.compare(
+                workspace, query, budget, model, params.model, params.wait_ms
+            )
             answers = compare_wire.CompareAnswers(
-                chunks=convert_chat.from_answered(chunks, found.chunks),
-                whole_files=convert_chat.from_answered(whole, found.whole_files),
+                chunks=convert_chat.from_answered(chunks, comparison.chunks),
+                whole_files=convert_chat.from_answered(whole, comparison.whole_files),
             )
         else:
             counting = workspace.tokenizer(params.model)
-            found, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
+            comparison, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
         return compare_wire.CompareResult(
-            chunks=convert_chat.from_way(found.chunks),
-            whole_files=convert_chat.from_way(found.whole_files),
-            unread=found.unread,
-            reasons=found.reasons,
+            chunks=convert_chat.from_way(comparison.chunks),
+            whole_files=convert_chat.from_way(comparison.whole_files),
+            unread=comparison.unread,
+            reasons=comparison.reasons,
             answers=answers,
             tokenizer=tokenizer,
             elapsed_ms=_since(started),
@@ -190,7 +192,7 @@ class Commands:
         started = time.perf_counter()
         params = decode(ChatParams, raw)
         messages = convert_chat.to_messages(params)
-        workspace = self._targets.one(params)
+        workspace = self._targets.single_folder(params)
         model = self.chat_model(workspace, params.model_token, params.model)
         uri_of = partial(_uri_of, workspace)
         steps: list[ChatStep] = []
@@ -206,9 +208,9 @@ class Commands:
         context = self._targets.context_request(workspace, sized, query)
         context = context if context.history else dataclasses.replace(context, history=tuple(messages[:-1]))
         request = asks.AskRequest(messages, context, params.max_tokens, assess=params.assess)
-        asked = await asks.ask(workspace, request, model, tell)
-        pack = _context_result(workspace, asked.context, started)
-        return convert_chat.from_asked(asked, uri_of, pack, tuple(steps), _since(started))
+        answer = await asks.ask(workspace, request, model, tell)
+        pack = _context_result(workspace, answer.context, started)
+        return convert_chat.from_asked(answer, uri_of, pack, tuple(steps), _since(started))
 
     @with_receipt
     async def review(self, raw: Any) -> ReviewResult:
@@ -222,8 +224,8 @@ class Commands:
         def tell(step: Step) -> None:
             self._report(params.partial_result_token, convert_chat.from_step(step, uri_of))
 
-        found, tokenizer = await asks.review(workspace, convert_chat.to_request(params), model, tell)
-        return convert_chat.from_reviewed(found, uri_of, tokenizer, workspace, _since(started))
+        review, tokenizer = await asks.review(workspace, convert_chat.to_request(params), model, tell)
+        return convert_chat.from_reviewed(review, uri_of, tokenizer, workspace, _since(started))
 
     async def explain(self, raw: Any) -> dict[str, Any]:
         """Answer `carrel/explain`."""
@@ -235,8 +237,8 @@ class Commands:
         workspace, path = self._targets.workspace(params), params.path
         if path.startswith("file:"):
             workspace, path = self._targets.file(path)
-        found = await queries.explain_line(workspace, Query(params.query), path, params.line)
-        return {"candidates": [convert.from_explanation(item) for item in found]}
+        candidates = await queries.explain_line(workspace, Query(params.query), path, params.line)
+        return {"candidates": [convert.from_explanation(item) for item in candidates]}
 
     async def audit(self, raw: Any) -> AuditResult:
         """Answer `carrel/audit`."""
@@ -245,10 +247,10 @@ class Commands:
         trail = self._session.composition.audit
         if trail is None:
             return AuditResult(entries=(), enabled=False)
-        found = await asyncio.to_thread(trail.entries, after, params.kind, params.limit)
+        events = await asyncio.to_thread(trail.entries, after, params.kind, params.limit)
         entries = tuple(
             AuditEntry(number=number, at=iso_time(event.at), kind=event.kind, user=event.user, details=dict(event.details))
-            for number, event in found
+            for number, event in events
         )
         return AuditResult(entries=entries, enabled=trail.settings.enabled, problem=trail.problem or UNSET)
 
@@ -307,11 +309,11 @@ class Commands:
                 lent = self._client.model(params.model_token) if self._client and params.model_token is not None else None
                 if isinstance(searched, FolderGroup):
                     requests = self._targets.context_requests(searched, params, query)
-                    requests = {name: dataclasses.replace(one, lent=lent) for name, one in requests.items()}
+                    requests = {name: dataclasses.replace(folder_request, lent=lent) for name, folder_request in requests.items()}
                     answer = await group_context.context(searched, requests)
                 else:
-                    asked = dataclasses.replace(self._targets.context_request(searched, params, query), lent=lent)
-                    answer = await context_service.context(searched, asked)
+                    single_request = dataclasses.replace(self._targets.context_request(searched, params, query), lent=lent)
+                    answer = await context_service.context(searched, single_request)
         return structs.replace(_context_result(searched, answer, started), sent=convert.from_receipt(receipt))
 
     def _quiet(self, params: wire.ContextParams) -> bool:

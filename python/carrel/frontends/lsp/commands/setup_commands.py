@@ -106,8 +106,8 @@ class ToolCommands:
         started = time.perf_counter()
         params = decode(wire.ToolsSearchParams, raw)
         service = await self._service(params)
-        found = await service.search(ToolQuery(params.query, params.limit, params.risk, params.tags), usable_only=False)
-        tools = tuple(convert_setup.from_tool(stated, item) for item, stated in found)
+        matches = await service.search(ToolQuery(params.query, params.limit, params.risk, params.tags), usable_only=False)
+        tools = tuple(convert_setup.from_tool(stated, item) for item, stated in matches)
         return wire.ToolsSearchResult(tools=tools, elapsed_ms=round(1000 * (time.perf_counter() - started), 3))
 
     async def list_tools(self, raw: Any) -> wire.ToolsListResult:

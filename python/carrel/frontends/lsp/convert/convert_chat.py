@@ -88,7 +88,9 @@ _LONGEST_SAID = 2_000
 
 def to_messages(params: wire.ChatParams) -> tuple[Message, ...]:
     """Decode the conversation. Raises `InvalidInput` where it doesn't end with a question."""
-    messages = tuple(Message(one.role, whole_characters(one.content)) for one in params.messages if one.content.strip())
+    messages = tuple(
+        Message(message.role, whole_characters(message.content)) for message in params.messages if message.content.strip()
+    )
     if not messages or messages[-1].role != "user":
         raise InvalidInput("messages", "must end with a question of the user")
     return messages
@@ -129,8 +131,10 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
         tool=event.name,
         arguments=dict(event.arguments),
         places=tuple(
-            wire.ChatPlace(uri=uri_of(one.path), path=one.path, start_line=one.span.start_line, end_line=one.span.end_line)
-            for one in chunks
+            wire.ChatPlace(
+                uri=uri_of(chunk.path), path=chunk.path, start_line=chunk.span.start_line, end_line=chunk.span.end_line
+            )
+            for chunk in chunks
         ),
         text=UNSET if chunks or event.result.is_error else event.result.text[:_LONGEST_SAID],
         problem=event.result.text if event.result.is_error else UNSET,
@@ -160,20 +164,25 @@ def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
 def from_citations(citations: Iterable[Citation], uri_of: UriOf) -> tuple[wire.ChatCitation, ...]:
     """Encode checked citations."""
     return tuple(
-        encode(wire.ChatCitation, one, uri=uri_of(one.path), updated_at=iso_time(one.updated_at) if one.updated_at else None)
-        for one in citations
+        encode(
+            wire.ChatCitation,
+            citation,
+            uri=uri_of(citation.path),
+            updated_at=iso_time(citation.updated_at) if citation.updated_at else None,
+        )
+        for citation in citations
     )
 
 
 def from_asked(
-    asked: Asked, uri_of: UriOf, pack: ContextResult, steps: tuple[wire.ChatStep, ...], elapsed_ms: float
+    answer: Asked, uri_of: UriOf, pack: ContextResult, steps: tuple[wire.ChatStep, ...], elapsed_ms: float
 ) -> wire.ChatResult:
     """Encode an answer."""
-    answered, usage = asked.answered, asked.answered.usage
+    answered, usage = answer.answered, answer.answered.usage
     return wire.ChatResult(
         text=answered.text,
         citations=from_citations(answered.checked.citations, uri_of),
-        usage=encode(wire.ChatUsage, usage, largest_request=usage.largest, tokenizer=asked.tokenizer),
+        usage=encode(wire.ChatUsage, usage, largest_request=usage.largest, tokenizer=answer.tokenizer),
         pack=pack,
         steps=steps,
         problem=answered.problem or UNSET,

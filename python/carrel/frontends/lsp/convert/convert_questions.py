@@ -141,7 +141,10 @@ def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, Last
 
 def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderResult, ...] | UnsetType:
     """Encode the folders that were not searched; unset where all were."""
-    return tuple(wire.MissingFolderResult(folder=one.uri, name=one.name, reason=str(one.cause)) for one in missing) or UNSET
+    return (
+        tuple(wire.MissingFolderResult(folder=folder.uri, name=folder.name, reason=str(folder.cause)) for folder in missing)
+        or UNSET
+    )
 
 
 def from_attempt(attempt: Attempt) -> AttemptResult:
@@ -154,9 +157,9 @@ def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
     return tuple(encode(RouteResult, route) for route in routes)
 
 
-def from_diagnostics(found: Retrieval) -> dict[str, Any]:
+def from_diagnostics(retrieval: Retrieval) -> dict[str, Any]:
     """Return what was done to answer, as `SearchResult.plan` holds it."""
-    done = found.diagnostics
+    done = retrieval.diagnostics
     return {
         "words": done.words,
         "names": done.names,
@@ -164,7 +167,7 @@ def from_diagnostics(found: Retrieval) -> dict[str, Any]:
         "issue": done.is_issue,
         "candidates": dataclasses.asdict(done.candidates),
         "embedder": done.embedder,
-        "stages": found.stages,
+        "stages": retrieval.stages,
         **({"problem": done.problem} if done.problem else {}),
         **({"imagined": True} if done.imagined else {}),
         **({"reranker": done.reranker} if done.reranker else {}),
@@ -191,7 +194,7 @@ def from_kept(kept: StoredContext) -> dict[str, Any]:
 
 def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
     """Encode what was sent where; unset where nothing was."""
-    found = tuple(
+    rows = tuple(
         SentResult(
             provider=sent.destination.provider,
             host=sent.destination.host,
@@ -204,7 +207,7 @@ def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
         )
         for sent in summed(receipt)
     )
-    return found or UNSET
+    return rows or UNSET
 
 
 def from_explanation(item: Explanation) -> dict[str, Any]:

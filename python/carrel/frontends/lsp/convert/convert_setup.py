@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from carrel.extensions.tools.tool_service import Checked, Run
 
 
-def from_tool(stated: StatedTool, found: FoundTool | None = None) -> wire.ToolResult:
+def from_tool(stated: StatedTool, match: FoundTool | None = None) -> wire.ToolResult:
     """Encode a tool, with its score where it was searched for."""
     tool = stated.tool
     return encode(
@@ -28,8 +28,8 @@ def from_tool(stated: StatedTool, found: FoundTool | None = None) -> wire.ToolRe
         schema=dict(tool.schema),
         state=stated.state,
         before=stated.before and stated.before.description,
-        score=found and found.score,
-        why=found.why if found else (),
+        score=match and match.score,
+        why=match.why if match else (),
     )
 
 

@@ -26,12 +26,12 @@ def with_receipt(handler: Handler[C, R]) -> Handler[C, R]:
     """Have the result of a handler say what was sent where."""
 
     @functools.wraps(handler)
-    async def told(commands: C, raw: Any) -> R:
+    async def handle(commands: C, raw: Any) -> R:
         with collect() as receipt:
             result = await handler(commands, raw)
         return structs.replace(result, sent=convert.from_receipt(receipt))
 
-    return told
+    return handle
 
 
 E = TypeVar("E", bound=CarrelError)

@@ -58,36 +58,36 @@ class RequestTargets:
         with contextlib.suppress(InvalidInput):
             first = self.file(active.uri)[0] if active else None
         # By the names that they have among all: a folder is called the same in every answer.
-        names = {name: one for name, one in named(self._session.folders.values()).items() if one in chosen}
+        names = {name: workspace for name, workspace in named(self._session.folders.values()).items() if workspace in chosen}
         return self._session.group(names, first if first in chosen else chosen[0])
 
-    def one(self, params: wire.FoldersParams) -> Workspace:
+    def single_folder(self, params: wire.FoldersParams) -> Workspace:
         """Return the folder that is meant, where no more than one can answer: the only or first one where none is named."""
-        found = self.searched(params) if params.folders else self.workspace(params)
-        if isinstance(found, FolderGroup):
+        target = self.searched(params) if params.folders else self.workspace(params)
+        if isinstance(target, FolderGroup):
             raise InvalidInput("folders", "names several folders, and one answers this request", "Name one.")
-        return found
+        return target
 
     def _open_folder(self, folder: str) -> Workspace:
         path = folder_path(folder)
-        found = self._session.locate(path) if path else None
-        if found is None or found[1]:
+        place = self._session.locate(path) if path else None
+        if place is None or place[1]:
             raise InvalidInput("folders", "is not an open folder", "Name folders as they were opened.", value=folder)
-        return found[0]
+        return place[0]
 
     def file(self, uri: str) -> tuple[Workspace, str]:
         """Return the folder and the relative path of a file."""
         path = uri_to_path(uri)
-        found = self._session.locate(path) if path else self._session.unsaved(uri)
-        if found is None or not found[1]:
+        place = self._session.locate(path) if path else self._session.unsaved(uri)
+        if place is None or not place[1]:
             raise InvalidInput("uri", "is not a file in an open folder")
-        return found
+        return place
 
     def named(self, workspace: Workspace, uri: str) -> FileRef:
         """Return a file that an editor names, which may be outside the folder."""
         with contextlib.suppress(InvalidInput):
-            found, path = self.file(uri)
-            if found is workspace:
+            folder, path = self.file(uri)
+            if folder is workspace:
                 return FileRef(path, uri)
         return FileRef(None, uri)
 
@@ -107,15 +107,15 @@ class RequestTargets:
                 pinned=tuple(filter(concerned, params.pinned)),
                 attached=tuple(lines for lines in params.attached if concerned(lines.uri)),
             )
-            own = self.context_request(workspace, here, query)
-            requests[name] = dataclasses.replace(own, limit=whole.limit, budget=whole.budget)
+            request = self.context_request(workspace, here, query)
+            requests[name] = dataclasses.replace(request, limit=whole.limit, budget=whole.budget)
         return requests
 
     def _concerns(self, group: FolderGroup, workspace: Workspace, uri: str) -> bool:
         with contextlib.suppress(InvalidInput):
-            found = self.file(uri)[0]
-            if found in group.folders.values():
-                return found is workspace
+            folder = self.file(uri)[0]
+            if folder in group.folders.values():
+                return folder is workspace
         return workspace is group.first
 
     def context_request(self, workspace: Workspace, params: wire.ContextParams, query: str) -> ContextRequest:
@@ -145,8 +145,8 @@ class RequestTargets:
             sources=params.sources,
         )
 
-    def _left_out(self, workspace: Workspace, given: Iterable[wire.LinesParam]) -> Iterator[Lines]:
-        for lines in given:
+    def _left_out(self, workspace: Workspace, places: Iterable[wire.LinesParam]) -> Iterator[Lines]:
+        for lines in places:
             if lines.end_line < lines.start_line:
                 raise InvalidInput("excludeLines", "endLine comes before startLine")
             if path := self.named(workspace, lines.uri).path:  # lines elsewhere are in no answer anyway
@@ -169,8 +169,8 @@ def default_budget(settings: Settings, params: wire.ContextParams) -> Budget:
 
 def selected_lines(file: FileRef | None, editor: wire.ActiveEditor | None) -> Lines | None:
     """Return the selected lines; a cursor selects nothing."""
-    found = editor.selection if editor else None
-    if file is None or file.path is None or found is None or found.start == found.end:
+    selection = editor.selection if editor else None
+    if file is None or file.path is None or selection is None or selection.start == selection.end:
         return None
-    last = found.end.line - (found.end.character == 0)  # the end is exclusive
-    return Lines(file.path, convert.line_of(found.start.line), convert.line_of(max(last, found.start.line)))
+    last = selection.end.line - (selection.end.character == 0)  # the end is exclusive
+    return Lines(file.path, convert.line_of(selection.start.line), convert.line_of(max(last, selection.start.line)))
