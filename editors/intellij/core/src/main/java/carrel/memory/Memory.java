@@ -5,6 +5,10 @@ import carrel.memory.ServerState.Running;
 import carrel.memory.ServerState.Starting;
 import carrel.memory.ServerState.Stopped;
 import carrel.protocol.CarrelServer;
+import carrel.protocol.Messages.ChatMessage;
+import carrel.protocol.Messages.ChatParams;
+import carrel.protocol.Messages.ChatResult;
+import carrel.protocol.Messages.ChatStep;
 import carrel.protocol.Messages.ClearParams;
 import carrel.protocol.Messages.ContextResult;
 import carrel.protocol.Messages.HistoryTurn;
@@ -21,18 +25,22 @@ import carrel.protocol.Messages.SourcesResult;
 import carrel.protocol.Messages.StatusParams;
 import carrel.protocol.Messages.StatusResult;
 import carrel.server.ServerUnavailable;
+import com.google.gson.Gson;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.eclipse.lsp4j.ProgressParams;
 import org.eclipse.lsp4j.WorkDoneProgressCancelParams;
@@ -55,6 +63,7 @@ public final class Memory {
     private static final int EARLIER = 5;
 
     private static final int REQUEST_CANCELLED = -32_800;
+    private static final Gson GSON = new Gson();
 
     /** Everything that a view shows, at one moment. {@code work} is the newest run; {@code receipts} has the newest first. */
     public record View(
@@ -65,6 +74,7 @@ public final class Memory {
     private final Supplier<List<String>> pinned;
     private final MemoryState state = new MemoryState();
     private final Deque<Receipt> receipts = new ArrayDeque<>();
+    private final Map<String, Consumer<ChatStep>> answering = new ConcurrentHashMap<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private ServerState server = new Stopped(false);
     private int refreshTicket;
@@ -121,6 +131,25 @@ public final class Memory {
         var params = question.params(WAIT_MS, always);
         var answer = requests.ask(running -> running.context(params));
         answer.thenAccept(pack -> keep(new Receipt(question, always, pack)));
+        return answer;
+    }
+
+    /**
+     * A chat model's answer to a conversation, which ends with the question. Each step goes to {@code steps} as it happens, on whatever
+     * thread the news came. What was put before the question is kept as its receipt. Can be cancelled.
+     */
+    public CompletableFuture<ChatResult> chat(Question question, List<ChatMessage> messages, Consumer<ChatStep> steps) {
+        var always = pinned.get();
+        var token = "carrel-intellij-" + UUID.randomUUID();
+        var params = ChatParams.of(question.params(WAIT_MS, always), messages, token);
+        answering.put(token, steps);
+        var answer = requests.ask(running -> running.chat(params));
+        answer.whenComplete((result, error) -> {
+            answering.remove(token);
+            if (result != null) {
+                keep(new Receipt(question, always, result.pack()));
+            }
+        });
         return answer;
     }
 
@@ -183,6 +212,10 @@ public final class Memory {
     /** The server told of progress. */
     public void progressed(ProgressParams params) {
         if (!params.getValue().isLeft()) {
+            var steps = params.getToken().isLeft() ? answering.get(params.getToken().getLeft()) : null;
+            if (steps != null) {
+                steps.accept(GSON.fromJson(GSON.toJsonTree(params.getValue().getRight()), ChatStep.class));
+            }
             return;
         }
         synchronized (this) {
@@ -212,6 +245,12 @@ public final class Memory {
     /** What went wrong, without the wrappings of futures. */
     public static Throwable cause(Throwable error) {
         return error instanceof CompletionException && error.getCause() != null ? cause(error.getCause()) : error;
+    }
+
+    /** What went wrong and what helps, as a person is told. */
+    public static String explain(Throwable error) {
+        var cause = cause(error);
+        return cause instanceof ServerUnavailable unavailable ? cause.getMessage() + " " + unavailable.remedy() : cause.getMessage();
     }
 
     public static boolean isCancelled(Throwable error) {

@@ -1,5 +1,7 @@
 package carrel.protocol;
 
+import carrel.protocol.Messages.ChatParams;
+import carrel.protocol.Messages.ChatResult;
 import carrel.protocol.Messages.ClearParams;
 import carrel.protocol.Messages.ClearResult;
 import carrel.protocol.Messages.ContextParams;
@@ -39,6 +41,10 @@ public interface CarrelServer extends LanguageServer {
 
     @JsonRequest("carrel/context")
     CompletableFuture<ContextResult> context(ContextParams params);
+
+    /** Each {@code ChatStep} comes before the answer, as progress of {@code partialResultToken}. */
+    @JsonRequest("carrel/chat")
+    CompletableFuture<ChatResult> chat(ChatParams params);
 
     @JsonRequest("carrel/clear")
     CompletableFuture<ClearResult> clear(ClearParams params);

@@ -257,6 +257,83 @@ public final class Messages {
             List<MissingFolderResult> missingFolders,
             List<SentResult> sent) {}
 
+    public record ChatMessage(String role, String content) {}
+
+    public record ChatParams(
+            String workspaceFolder,
+            List<String> folders,
+            String query,
+            List<HistoryTurn> history,
+            String plan,
+            Boolean rerank,
+            List<String> sources,
+            Integer topK,
+            BudgetParam budget,
+            Integer window,
+            String model,
+            String modelToken,
+            ActiveEditor active,
+            List<String> openUris,
+            List<String> pinned,
+            List<LinesParam> attached,
+            List<String> exclude,
+            List<LinesParam> excludeLines,
+            FiltersParam filters,
+            @JsonAdapter(WireNames.class) Trigger trigger,
+            Integer waitMs,
+            Integer deadlineMs,
+            String format,
+            List<ChatMessage> messages,
+            Integer maxTokens,
+            Boolean assess,
+            String partialResultToken) {
+
+        /** A conversation that ends with the question of {@code given}; steps are reported under the token. */
+        public static ChatParams of(ContextParams given, List<ChatMessage> messages, String partialResultToken) {
+            return new ChatParams(given.workspaceFolder, given.folders, null, given.history, given.plan, given.rerank, given.sources,
+                    given.topK, given.budget, given.window, given.model, given.modelToken, given.active, given.openUris, given.pinned,
+                    given.attached, given.exclude, given.excludeLines, given.filters, given.trigger, given.waitMs, given.deadlineMs,
+                    given.format, messages, null, null, partialResultToken);
+        }
+    }
+
+    /** An answer of a chat model. */
+    public record ChatResult(
+            String text,
+            List<ChatCitation> citations,
+            ChatUsage usage,
+            ContextResult pack,
+            List<ChatStep> steps,
+            String problem,
+            Boolean cut,
+            String limit,
+            double elapsedMs,
+            List<SentResult> sent) {}
+
+    /** A place that an answer cites; {@code reason} says why it doesn't hold. */
+    public record ChatCitation(
+            String uri, String path, int startLine, int endLine, boolean ok, String reason, String version, String updatedAt) {}
+
+    public record ChatUsage(
+            int requests, int calls, int promptTokens, int answerTokens, int largestRequest, Double cost, String tokenizer) {}
+
+    /** What happens while a question is answered. */
+    public record ChatStep(
+            String kind,
+            String text,
+            String tool,
+            Map<String, Object> arguments,
+            List<ChatPlace> places,
+            String problem,
+            Boolean repeated,
+            String limit,
+            Integer step,
+            Integer tokens,
+            Double elapsedMs,
+            AttemptResult attempt) {}
+
+    public record ChatPlace(String uri, String path, int startLine, int endLine) {}
+
     public record ActiveEditor(String uri, Range selection) {}
 
     public record BudgetParam(Integer tokens, Integer chars) {}

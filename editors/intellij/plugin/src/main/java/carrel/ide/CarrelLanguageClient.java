@@ -47,7 +47,9 @@ final class CarrelLanguageClient extends LanguageClientImpl implements CarrelCli
     @Override
     public void notifyProgress(ProgressParams params) {
         carrel.memory().progressed(params);
-        super.notifyProgress(params);
+        if (params.getValue().isLeft()) { // else a step of an answer
+            super.notifyProgress(params);
+        }
     }
 
     /** What was chosen while the server started is told once more. */

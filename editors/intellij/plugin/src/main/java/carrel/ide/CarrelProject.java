@@ -1,5 +1,6 @@
 package carrel.ide;
 
+import carrel.chat.Conversation;
 import carrel.memory.Choices;
 import carrel.memory.ClientSettings;
 import carrel.memory.ExcludeWatch;
@@ -28,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 public final class CarrelProject implements ServerAccess {
     private final Project project;
     private final Memory memory;
+    private final Conversation conversation;
     private final ExcludeWatch excludes;
     private final ServerNotifications notifications;
     private volatile Launch launch;
@@ -37,6 +39,7 @@ public final class CarrelProject implements ServerAccess {
     public CarrelProject(Project project) {
         this.project = project;
         this.memory = new Memory(this, this::folders, () -> choices().get().pinned());
+        this.conversation = new Conversation(memory);
         this.excludes = new ExcludeWatch(() -> ProjectRoots.excluded(project), this::tellRunning);
         this.notifications = new ServerNotifications(project);
     }
@@ -47,6 +50,10 @@ public final class CarrelProject implements ServerAccess {
 
     Memory memory() {
         return memory;
+    }
+
+    Conversation conversation() {
+        return conversation;
     }
 
     ProjectChoices choices() {

@@ -4,7 +4,6 @@ import carrel.memory.Memory;
 import carrel.memory.Question;
 import carrel.memory.Labels;
 import carrel.protocol.Messages.ContextResult;
-import carrel.server.ServerUnavailable;
 import com.intellij.notification.NotificationType;
 import com.intellij.openapi.application.ApplicationManager;
 import com.intellij.openapi.progress.ProgressIndicator;
@@ -39,7 +38,7 @@ public final class CopyContextAction extends ProjectAction {
                 } catch (CancellationException cancelled) {
                     answer.cancel(true);
                 } catch (ExecutionException error) {
-                    tellFailure(project, Memory.cause(error.getCause()));
+                    ServerNotifications.tell(project, Memory.explain(error.getCause()), NotificationType.ERROR);
                 }
             }
         });
@@ -71,10 +70,5 @@ public final class CopyContextAction extends ProjectAction {
             var words = "%s and the question copied: %s.".formatted(Labels.count(pack.hits().size(), "place"), Labels.spent(pack));
             ServerNotifications.tell(project, words, NotificationType.INFORMATION);
         }
-    }
-
-    private static void tellFailure(Project project, Throwable error) {
-        var remedy = error instanceof ServerUnavailable unavailable ? " " + unavailable.remedy() : "";
-        ServerNotifications.tell(project, error.getMessage() + remedy, NotificationType.ERROR);
     }
 }

@@ -1,6 +1,7 @@
 package carrel.ide;
 
 import carrel.memory.PermissionQuestion;
+import carrel.panel.ChatHost;
 import carrel.panel.PanelHost;
 import carrel.protocol.Messages.ActiveEditor;
 import com.intellij.notification.NotificationType;
@@ -13,6 +14,7 @@ import com.intellij.openapi.project.Project;
 import com.intellij.openapi.ui.Messages;
 import com.intellij.openapi.vfs.LocalFileSystem;
 import com.intellij.openapi.vfs.VirtualFile;
+import com.intellij.openapi.wm.ToolWindowManager;
 import java.awt.datatransfer.StringSelection;
 import java.net.URI;
 import java.nio.file.Path;
@@ -22,7 +24,7 @@ import org.eclipse.lsp4j.Position;
 import org.eclipse.lsp4j.Range;
 
 /** The IDE around the panels: its open files, its clipboard, its questions. */
-final class IdePanelHost implements PanelHost {
+final class IdePanelHost implements PanelHost, ChatHost {
     private final Project project;
 
     IdePanelHost(Project project) {
@@ -65,13 +67,21 @@ final class IdePanelHost implements PanelHost {
                 project, question.text(), question.title(), PermissionQuestion.BUTTONS, 0, Messages.getWarningIcon()));
     }
 
-    /** URIs of the open files that lie on a disk. */
-    List<String> open() {
+    @Override
+    public List<String> open() {
         return uris(FileEditorManager.getInstance(project).getOpenFiles());
     }
 
-    /** The file in front, and what is selected in it; null if there is none on a disk. Only on the UI thread. */
-    ActiveEditor front() {
+    @Override
+    public void showReceipts() {
+        var window = ToolWindowManager.getInstance(project).getToolWindow(MemoryToolWindow.ID);
+        if (window != null) {
+            window.activate(null);
+        }
+    }
+
+    @Override
+    public ActiveEditor front() {
         var editor = FileEditorManager.getInstance(project).getSelectedTextEditor();
         return uris(FileEditorManager.getInstance(project).getSelectedFiles()).stream()
                 .findFirst()

@@ -9,6 +9,9 @@ import com.intellij.ui.content.ContentFactory;
 
 /** The Memory panel in a tool window. */
 public final class MemoryToolWindow implements ToolWindowFactory, DumbAware {
+    /** As in plugin.xml. */
+    static final String ID = "Carrel Memory";
+
     @Override
     public void createToolWindowContent(Project project, ToolWindow window) {
         var carrel = CarrelProject.of(project);

@@ -17,8 +17,6 @@ public final class StatusWidgetFactory implements StatusBarWidgetFactory {
     /** As in plugin.xml. */
     private static final String ID = "carrel.status";
 
-    private static final String PANEL = "Carrel Memory";
-
     @Override
     public String getId() {
         return ID;
@@ -87,7 +85,7 @@ public final class StatusWidgetFactory implements StatusBarWidgetFactory {
         @Override
         public Consumer<MouseEvent> getClickConsumer() {
             return click -> {
-                var panel = ToolWindowManager.getInstance(project).getToolWindow(PANEL);
+                var panel = ToolWindowManager.getInstance(project).getToolWindow(MemoryToolWindow.ID);
                 if (panel != null) {
                     panel.activate(null);
                 }

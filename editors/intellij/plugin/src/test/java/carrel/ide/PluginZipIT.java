@@ -80,7 +80,7 @@ class PluginZipIT {
         var named = Pattern.compile("(?:class|factoryClass|instance|implementation)=\"([\\w.]+)\"").matcher(manifest).results()
                 .map(match -> match.group(1).replace('.', '/') + ".class")
                 .toList();
-        assertEquals(9, named.size(), named.toString());
+        assertEquals(10, named.size(), named.toString());
         assertTrue(CONTENT.keySet().containsAll(named), named + " are not all in " + CONTENT.keySet());
         var pictures = Pattern.compile("icon=\"/([^\"]+)\"").matcher(manifest).results().map(match -> match.group(1)).toList();
         assertTrue(!pictures.isEmpty() && CONTENT.keySet().containsAll(pictures), pictures.toString());

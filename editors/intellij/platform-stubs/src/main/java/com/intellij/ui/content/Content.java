@@ -1,3 +1,7 @@
 package com.intellij.ui.content;
 
-public interface Content {}
+import javax.swing.JComponent;
+
+public interface Content {
+    void setPreferredFocusableComponent(JComponent component);
+}
