@@ -23,7 +23,9 @@ def main() -> int:
     try:
         code = run()
     except SystemExit as done:  # of --help and --version
-        code = done.code if isinstance(done.code, int) else 0
+        if isinstance(done.code, str):
+            sys.stderr.write(f"{done.code}\n")
+        code = done.code if isinstance(done.code, int) else int(done.code is not None)
     return _leave(code)
 
 

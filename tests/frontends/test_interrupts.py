@@ -154,3 +154,12 @@ def test_a_coroutine_is_cancelled_and_tidies_up() -> None:
     with pytest.raises(Cancelled):
         run_cancellable(work())
     assert tidied == ["up"]
+
+
+def test_a_text_that_ends_the_program_is_an_error() -> None:
+    code = "import sys, carrel.frontends.cli as cli, carrel.__main__ as program\n"
+    code += "cli.main = lambda: sys.exit(CODE)\nsys.exit(program.main())"
+    for given, expected, said in (("'no such thing'", 1, b"no such thing\n"), ("3", 3, b""), ("None", 0, b"")):
+        line = [sys.executable, "-c", code.replace("CODE", given)]
+        ended = subprocess.run(line, env={**os.environ, "PYTHONPATH": PACKAGE}, capture_output=True, check=False, timeout=60)
+        assert (ended.returncode, ended.stderr) == (expected, said)

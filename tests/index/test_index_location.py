@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from carrel.index import index_location
-from carrel.index.index_location import KEEP_GONE_SECONDS, clean_up, folder_name, locate, prepare
+from carrel.index.index_location import KEEP_GONE_SECONDS, clean_up, discard, folder_name, locate, prepare
+from carrel.model.errors import StoreError
 from carrel.settings.settings import Settings
 from carrel.system.filesystem import darwin_mounts, linux_mounts, mount_type
 
@@ -104,3 +105,18 @@ def test_mounts_of_linux() -> None:
 def test_mounts_of_macos() -> None:
     text = "/dev/disk3s1 on / (apfs, sealed, local)\n//me@nas/my (old) share on /Volumes/share (smbfs, nodev)\n"
     assert mount_type(Path("/Volumes/share/x"), darwin_mounts(text)) == "smbfs"
+
+
+@pytest.mark.parametrize("stuck", ["index.db", "a.seg", "writer.lock"])
+def test_an_index_that_cannot_be_deleted_says_so(tmp_path: Path, stuck: str) -> None:
+    """A folder in a file's place can be unlinked or opened by nobody, whoever runs the test."""
+    (tmp_path / "index.db-wal").write_text("four")
+    (tmp_path / stuck).mkdir()
+    with pytest.raises(StoreError, match="can't be deleted") as refused:
+        discard(tmp_path)
+    assert stuck in str(refused.value)
+    assert f"make {tmp_path} yours to write" in refused.value.remedy
+    (tmp_path / stuck).rmdir()
+    (tmp_path / "b.seg").write_text("seven b")
+    assert discard(tmp_path) >= len("seven b")
+    assert not list(tmp_path.glob("*.seg"))

@@ -107,14 +107,21 @@ def why_not_writable(directory: Path) -> str | None:
 
 
 def discard(directory: Path) -> int:
-    """Delete an index that this Carrel can't open; return its bytes. Raises `StoreError` while another process writes it."""
-    with locked(directory / LOCK_FILE, 0) as alone:
-        if not alone:
-            raise StoreError(f"A newer Carrel is writing the index in {directory}", "End it first, or clear the index with it.")
-        freed = 0
-        for file in (*directory.glob(f"{INDEX_FILE}*"), *directory.glob("*.seg")):
-            freed += file.stat().st_size
-            file.unlink()
+    """Delete an index that this Carrel can't open; return its bytes. Raises `StoreError` where it stays."""
+    freed = 0
+    try:
+        with locked(directory / LOCK_FILE, 0) as alone:
+            if not alone:
+                reason = f"A newer Carrel is writing the index in {directory}"
+                raise StoreError(reason, "End it first, or clear the index with it.")
+            for file in (*directory.glob(f"{INDEX_FILE}*"), *directory.glob("*.seg")):
+                with contextlib.suppress(FileNotFoundError):  # another process cleared it
+                    size = file.stat().st_size
+                    file.unlink()
+                    freed += size
+    except OSError as error:
+        remedy = f"End the programs that use it, make {directory} yours to write, and clear it again."
+        raise StoreError(f"The index in {directory} can't be deleted ({error})", remedy) from error
     return freed
 
 
