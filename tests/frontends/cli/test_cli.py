@@ -158,6 +158,15 @@ def test_a_search_says_where_it_is_all_but_sure_that_nothing_answers(run: Run) -
     assert "Not sure that anything here answers" in run("search", off_topic)[2]
 
 
+def test_a_search_that_is_not_sure_shows_the_nearest_few_places(run: Run, project: Path) -> None:
+    for name in "abcdef":
+        (project / "src" / f"{name}.py").write_text(f"def bake_{name}(user, flour):\n    return user.rest(flour, '{name}')\n")
+    words = "trains of the user to Hamburg, Berlin, Munich, Vienna and Prague on Sunday afternoon"
+    assert len(one_json(run("search", words, "--json")[1])["hits"]) > 3
+    assert "3 hits in " in run("search", words)[2]
+    assert "3 hits in " not in run("search", words, "--limit", "10")[2]
+
+
 def test_a_budget_that_nothing_fits_shows_no_places(run: Run) -> None:
     code, out, err = run("context", "how is a password verified?", "--tokens", "3")
     assert (code, out.strip()) == (0, "")

@@ -147,7 +147,7 @@ def parser() -> ArgumentParser:
 def _asking(commands: _Commands) -> None:
     search = commands.add_parser("search", help="find code by words, a question or an identifier")
     _query(search)
-    search.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
+    search.add_argument("--limit", type=positive, metavar="N", help="hits at most (10; few where the search isn't sure)")
     search.add_argument(
         "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
     )

@@ -7,6 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.questions.sent import tell_sent
 from carrel.frontends.cli.terminal.folders import folder
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 _SHOWN_LINES = 12
+_HITS = 10
 _OPTIONS = {
     "filters.pathGlob": "--glob",
     "filters.languages": "--language",
@@ -54,6 +57,8 @@ def run(arguments: Namespace, output: Output) -> int:
     if output.json:
         output.value(result)
     else:
+        if arguments.command == "search" and not arguments.limit:
+            result = _without_guesses(result)
         _SHOW[arguments.command](result, output)
         tell_sent(result, output)
     return 0
@@ -64,7 +69,7 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
     params: dict[str, Any] = {"query": arguments.query}
     match arguments.command:
         case "search":
-            extra = {"limit": arguments.limit, "format": arguments.format, "filters": _filters(arguments)}
+            extra = {"limit": arguments.limit or _HITS, "format": arguments.format, "filters": _filters(arguments)}
             extra |= {"lastChange": arguments.last_change, "history": arguments.history, "assess": arguments.assess}
             return await commands.search({**params, **extra, "waitMs": wait})
         case "files":
@@ -105,6 +110,13 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def _without_guesses(result: Any) -> Any:
+    """Keep the nearest few places of a search that isn't sure, as assistants get them."""
+    from carrel.search.certainty import GUESSES, doubt
+
+    return structs.replace(result, hits=result.hits[:GUESSES]) if doubt(result.confidence) else result
+
+
 def _show_hits(result: Any, output: Output) -> None:
     from carrel.search.certainty import doubt
 
@@ -112,6 +124,8 @@ def _show_hits(result: Any, output: Output) -> None:
         output.warn(problem)
     if not result.hits:
         output.note("No relevant code found.")
+    elif unsure := doubt(result.confidence):
+        output.note(unsure)
     places = isinstance(result.text, str)
     if places and result.hits:
         output.whole(result.text)
@@ -131,8 +145,6 @@ def _show_hits(result: Any, output: Output) -> None:
     for attempt in result.attempts or ():
         output.note(attempt_line(attempt))
     _tell_rewritten(result, output)
-    if result.hits and (unsure := doubt(result.confidence)):
-        output.note(unsure)
     output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
 
