@@ -2,7 +2,7 @@
 #   make demo    index a well-known package with a real server and show what a chat request would get
 #   make test    all tests          make lint    formatters, linters, types, layers
 #   make test-long   what compares or races many thousand times, and real programs behind the providers of models, where environment
-#                    variables name them (tests/services/test_real_services.py); ends in minutes, not seconds
+#                    variables name them (tests/services/test_real_services.py); an hour or two, most of it a day's work compressed (CARREL_TEST_SOAK=.02: two minutes)
 #   make fuzz [SECONDS=60]  fuzz every reader of hostile bytes for so long each (needs a nightly Rust and cargo-fuzz; CPython 3.11 on Linux)
 #   make torture [MINUTES=60]  kill, damage, fill and change what servers work on, and compare what they answer
 #   make vsix [OFFLINE=1]  the VS Code extension for this machine's platform; OFFLINE=1 puts a Python inside, OFFLINE=FILE one of an archive
@@ -67,6 +67,7 @@ test-long: build
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) $(BIN)/python -m pytest --timeout 3600 tests/fuzz
 	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py
 	CARREL_TEST_STARTS=$(or $(CARREL_TEST_STARTS),200) $(BIN)/python -m pytest tests/e2e/test_outlived.py
+	CARREL_TEST_SOAK=$(or $(CARREL_TEST_SOAK),1) $(BIN)/python -m pytest -rs tests/torture/test_soak.py
 	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_published_cluster.py
 	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_killed_server.py
 	CARREL_TEST_INCIDENT=1 $(BIN)/python -m pytest -rs tests/e2e/test_incident.py
