@@ -65,10 +65,9 @@ PAGES = {
         BENCHMARKS,
         [
             "indexing",
+            "scale",
             "switches",
-            "scan",
             "server",
-            "search",
             "watching",
             "proxies",
             "reading",
