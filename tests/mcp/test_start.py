@@ -22,8 +22,8 @@ from mcp import StdioServerParameters, stdio_client
 
 MOST_TOKENS = 800
 LATE = {"asyncio", "msgspec", "pydantic", "pygls", "carrel.service", "carrel.settings", "carrel.frontends.mcp.tools"}
-MOST_MODULES = 50
-"""Of Carrel's own."""
+MOST_LOADED, MOST_MODULES = 250, 50
+"""Modules of a start, with Python's; and Carrel's of them."""
 
 
 def tokens(value: Any) -> int:
@@ -54,27 +54,62 @@ def held_at_the_sdk(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(folder), PACKAGE["PYTHONPATH"]])}
 
 
-def test_the_first_answers_come_before_anything_else_is_loaded(tmp_path: Path) -> None:
-    """Look at what is loaded, not at the time: the process is held where it imports the SDK, and answers all the same."""
+def said_by(server: subprocess.Popen[str], *asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """Send these, and give an answer for each request."""
+    assert server.stdin
+    assert server.stdout
+    server.stdin.write("".join(json.dumps(message) + "\n" for message in asked))
+    server.stdin.flush()
+    return [json.loads(server.stdout.readline()) for message in asked if "id" in message]
+
+
+FIRST = [hello("2025-06-18"), {"jsonrpc": "2.0", "method": "notifications/initialized"}, request(2, "tools/list")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sdk"),
+    [
+        ([], False),
+        ([request(3, "prompts/list"), request(4, "ping")], False),
+        ([{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}], False),
+        ([request(3, "resources/list")], True),
+    ],
+    ids=["tools", "prompts", "notification", "resources"],
+)
+def test_a_session_loads_the_rest_only_when_that_has_something_to_answer(
+    tmp_path: Path, asked: list[dict[str, Any]], sdk: bool
+) -> None:
+    env = {"PYTHONPATH": PACKAGE["PYTHONPATH"]}
+    script = "import sys; from carrel.frontends.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", script, "mcp", "--root", str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, text=True) as server:
+        answers = said_by(server, *FIRST, *asked)
+        _, printed = server.communicate(timeout=60)
+    assert [answer["id"] for answer in answers] == [message["id"] for message in (*FIRST, *asked) if "id" in message]
+    loaded = printed.splitlines()[-1].split()
+    assert ("mcp" in loaded) == sdk
+    if not sdk:
+        assert not set(loaded) & LATE
+        assert len(loaded) <= MOST_LOADED
+        assert sum(name.startswith("carrel.") for name in loaded) <= MOST_MODULES
+
+
+def test_the_first_answers_do_not_wait_for_the_sdk(tmp_path: Path) -> None:
+    """Look at no time: the process is held where it imports the SDK, and answers all the same."""
     env = held_at_the_sdk(tmp_path)
-    asked = [hello("2025-06-18"), *(request(at, f"{name}/list") for at, name in enumerate(("tools", "prompts", "resources"), 2))]
+    asked = [*FIRST, request(3, "prompts/list"), request(4, "resources/list")]
     command = [sys.executable, "-m", "carrel", "mcp", "--root", str(tmp_path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env, text=True) as server:
-        assert server.stdin
-        assert server.stdout
+        answers = {answer["id"]: answer for answer in said_by(server, *asked)}
         assert server.stderr
-        server.stdin.write("".join(json.dumps(message) + "\n" for message in asked))
-        server.stdin.flush()
-        answers = {answer["id"]: answer for answer in (json.loads(server.stdout.readline()) for _ in asked)}
-        loaded = server.stderr.readline().split()
+        assert not set(server.stderr.readline().split()) & LATE
         server.kill()
     assert answers[1]["result"]["instructions"] == server_info.INSTRUCTIONS
     assert len(answers[2]["result"]["tools"]) == 2
     assert answers[3]["error"]["code"] == -32601
     assert answers[4]["result"] == {"resources": []}
-    assert not set(loaded) & LATE
-    assert sum(name.startswith("carrel.") for name in loaded) <= MOST_MODULES
 
 
 async def test_a_client_that_asks_for_versions_first_connects_before_the_sdk_is_loaded(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
-"""The standard streams of `carrel mcp`, and the first answers over them, while the official SDK still loads.
+"""The standard streams of `carrel mcp`, and the first answers over them, before the official SDK is loaded.
 
-That takes more than a second of processor time, and a client waits with its chat until every server has told its tools.
-What clients ask first has the same answer each time, so a thread gives it at once. All else waits for the SDK, which gets
-`initialize` as well; its own answer to that is kept back. Which resources there are isn't known yet: the list is empty, and the
-client is told that it changed once the SDK is there.
+Loading takes most of a second of processor time, and a client waits with its chat until every server has told its tools. What
+clients ask first has the same answer each time, so a thread gives it at once. The rest is loaded for the first message that only
+the SDK can answer: many sessions have none. The SDK gets `initialize` as well; its own answer to that is kept back. Which
+resources there are isn't known yet: the list is empty, the SDK is loaded, and the client is told then that the list changed.
 
 In versions without `initialize` each request stands alone, so the SDK sees none that was answered here. It lists resources, since
 no client of them is told of changes.
@@ -25,6 +25,8 @@ from carrel.model.lines import single_line
 if TYPE_CHECKING:
     import asyncio
 
+_WAIT_SECONDS = 1.0 if sys.platform == "win32" else None
+"""Ctrl-C of Windows ends no wait without a limit."""
 _RESOURCES = "resources/list"
 _RESOURCES_CHANGED = {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
 
@@ -50,6 +52,8 @@ class EarlyResponder:
         self._greeted: int | str | None = None  # the id under which the client was greeted
         self._kept_back = False
         self._lock = threading.Lock()
+        self._wanted = threading.Event()  # the SDK is needed, or the client left
+        self._sdk_needed = False
         self._unanswered: deque[bytes | None] = deque()  # None is the end
         self._loop: asyncio.AbstractEventLoop | None = None
         self._more: asyncio.Event | None = None
@@ -65,6 +69,12 @@ class EarlyResponder:
         sys.stdout.flush()
         os.dup2(2, 1)
         return cls(*streams, tools)
+
+    def wait(self) -> bool:
+        """Wait until the SDK is needed; false when the client left without needing it."""
+        while not self._wanted.wait(_WAIT_SECONDS):
+            pass
+        return self._sdk_needed
 
     async def lines(self) -> AsyncIterator[str]:
         """Yield everything that wasn't answered here, until the client leaves."""
@@ -104,10 +114,13 @@ class EarlyResponder:
                 with self._lock:
                     if self._loop or not self._answered(line):
                         self._pass(line)
+                    if self._sdk_needed:
+                        self._wanted.set()
         except OSError:
             pass  # the client has gone
         with self._lock:
             self._pass(None)
+            self._wanted.set()
 
     def _pass(self, line: bytes | None) -> None:
         self._unanswered.append(line)
@@ -115,13 +128,18 @@ class EarlyResponder:
             self._loop.call_soon_threadsafe(self._more.set)
 
     def _answered(self, line: bytes) -> bool:
-        """Answer if that is possible; whether the SDK needn't see the message."""
+        """Answer if that is possible, else note whether the SDK is needed now; whether the SDK needn't see the message."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            return False
-        if not isinstance(message, dict) or type(message.get("id")) not in (int, str):
-            return False
+            message = None
+        if isinstance(message, dict) and type(message.get("id")) in (int, str):
+            return self._answered_request(message)
+        if not _is_notification(message):
+            self._sdk_needed = True
+        return False
+
+    def _answered_request(self, message: dict[str, Any]) -> bool:
         method = message.get("method")
         if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
             self._greeted = message["id"]
@@ -131,9 +149,11 @@ class EarlyResponder:
         whole = isinstance(params, dict) and params.get("cursor") is None
         known = self._known if self._greeted is not None else self._stateless if _names_its_version(params) else {}
         if not whole or not isinstance(method, str) or method not in known:
+            self._sdk_needed = True
             return False
         self._answer(message["id"], known[method])
-        self._resources_listed = self._resources_listed or method == _RESOURCES
+        if method == _RESOURCES:
+            self._resources_listed = self._sdk_needed = True
         return True
 
     def _answer(self, request: int | str, answer: dict[str, Any]) -> None:
@@ -146,6 +166,10 @@ class EarlyResponder:
     def _send(self, data: bytes) -> None:
         self._outgoing.write(single_line(data))
         self._outgoing.flush()
+
+
+def _is_notification(message: Any) -> bool:
+    return isinstance(message, dict) and "id" not in message and isinstance(message.get("method"), str)
 
 
 def _version(params: Any) -> str | None:

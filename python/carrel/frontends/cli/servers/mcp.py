@@ -47,7 +47,9 @@ def run(arguments: Namespace, output: Output) -> int:
         from carrel.frontends.mcp.early_responder import EarlyResponder
 
         parent_process.end_with_parent()
-        responder = EarlyResponder.on_standard_streams(offer.tools())  # it answers while what follows is loaded
+        responder = EarlyResponder.on_standard_streams(offer.tools())
+        if not responder.wait():
+            return 0
         from carrel.frontends.mcp.serve import run as serve
 
         return serve(roots, responder, options, broad, offer)
