@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.frontends.cli.assistants.conftest import files, states
 
 from carrel.frontends.agents import meeting_place
 from carrel.frontends.cli import main
@@ -19,28 +20,11 @@ from carrel.frontends.cli.assistants.clients import command_of
 from carrel.frontends.cli.assistants.install import Change, apply, apply_all
 from carrel.model.errors import CarrelError
 
+EDITORS = [name for name, agent in AGENTS.items() if agent.only_by_name]
 NEWLINES = pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 OWN_HOOK = '{"hooks": [{"type": "command", "command": "mine"}]}'
 SETTINGS = f'{{ // mine\n  "hooks": {{\n    "UserPromptSubmit": [{OWN_HOOK}],\n    "Stop": []\n  }},\n  "theme": "dark",\n}}\n'
 TOML = '# mine\nmodel = "gpt" # the nice one\n\n[mcp_servers.other]\ncommand = "other"\n\n[tui]\ntheme = "x"\n'
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of nobody, with no agent on PATH."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setattr(verbs, "program", lambda: tmp_path / "bin/carrel-hook")
-    return home
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def own_settings(home: Path, newline: str) -> None:
@@ -55,6 +39,9 @@ def own_settings(home: Path, newline: str) -> None:
         ".copilot/hooks/carrel.json": '{"version": 1}',
         ".config/opencode/opencode.json": "",
         ".qwen/settings.json": jsonc,
+        ".cursor/mcp.json": jsonc,
+        ".cursor/rules/carrel.mdc": "my own rule",
+        ".vscode/mcp.json": '{"servers": {"other": {"command": "x"}}, // mine' + newline + "}",
     }
     for name, text in texts.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -67,9 +54,11 @@ def test_uninstall_leaves_every_file_as_it_was(home: Path, tmp_path: Path, newli
     own_settings(home, newline)
     before = files(tmp_path)
     where = [scope, "--path", str(home)]
-    assert main(["agents", "install", "all", "--yes", *where]) == 0
+    for name in ("all", *EDITORS):
+        assert main(["agents", "install", name, "--yes", *where]) == 0
     installed = files(tmp_path)
-    assert main(["agents", "install", "all", "--yes", *where]) == 0
+    for name in ("all", *EDITORS):
+        assert main(["agents", "install", name, "--yes", *where]) == 0
     assert files(tmp_path) == installed
     assert main(["agents", "uninstall", *where]) == 0
     assert files(tmp_path) == before
@@ -266,12 +255,6 @@ class _Terminal:
         return self._typed
 
 
-def states(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    capsys.readouterr()
-    assert main(["agents", "status", "--json", *more]) == 0
-    return {row["agent"]: (row["state"], row["detail"]) for row in json.loads(capsys.readouterr().out)["agents"]}
-
-
 def test_status_says_what_is_there(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     (home / ".qwen").mkdir()
     (home / ".gemini").mkdir()
@@ -349,7 +332,7 @@ def _missing() -> Path:
 
 
 def test_every_name_is_known_everywhere() -> None:
-    assert tuple(AGENTS) == agents_arguments.AGENTS == meeting_place.AGENTS
+    assert tuple(AGENTS) == agents_arguments.AGENTS == (*meeting_place.AGENTS, *EDITORS)
 
 
 def test_a_folders_file_that_leads_out_of_it_is_refused(home: Path, tmp_path: Path) -> None:

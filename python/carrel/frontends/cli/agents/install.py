@@ -66,9 +66,9 @@ def _chosen(asked: str, place: Place, *, install: bool) -> list[str]:
     """Return the agents that are meant; by `all` those that are here, and to take it out, any."""
     if asked != "all":
         return [asked]
-    found = [name for name, agent in AGENTS.items() if not install or is_here(agent, place)]
+    found = [name for name, agent in AGENTS.items() if not install or (is_here(agent, place) and not agent.only_by_name)]
     if not found:
-        titles = ", ".join(agent.title for agent in AGENTS.values())
+        titles = ", ".join(agent.title for agent in AGENTS.values() if not agent.only_by_name)
         raise CarrelError(f"None of these was found: {titles}", "Name one that is to be set up all the same.")
     return found
 
@@ -177,10 +177,10 @@ def _row(name: str, place: Place) -> dict[str, str]:
         ]
     except CarrelError as error:
         return {"agent": name, "state": "can't be read", "detail": str(error)}
-    missing = [f"{named(edit)} is missing in {path}" for path, edit, there in found if not there]
+    missing = [f"{named(agent, edit)} is missing in {path}" for path, edit, there in found if not there]
     lacks = [*missing, *lacks]
     other = [
-        f"{named(edit)} in {path}"
+        f"{named(agent, edit)} in {path}"
         for path, edit, there in found
         for value in there
         if started_by(edit, value) != started_by(edit, edit.value)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
 
 
-AGENTS = ("claude-code", "codex", "gemini", "copilot", "opencode", "qwen")
+AGENTS = ("claude-code", "codex", "gemini", "copilot", "opencode", "qwen", "cursor", "vscode")
 
 
 def add_agents(commands: _Commands) -> None:
@@ -33,7 +33,7 @@ def add_agents(commands: _Commands) -> None:
             choices=(*AGENTS, "all"),
             default="all",
             metavar="AGENT",
-            help=f"{', '.join(AGENTS)}, or all (all that are here)",
+            help=f"{', '.join(AGENTS)}, or all (those of a terminal that are here)",
         )
         scope = action.add_mutually_exclusive_group()
         scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's settings (default)")

@@ -1,4 +1,4 @@
-"""Agents of the terminal, as data: the hook of each beside its MCP entry, and what it asks a person to trust."""
+"""Agents, as data: the hook or rule of each beside its MCP entry, and what it asks a person to trust."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from carrel.frontends.cli.assistants.clients import CLIENTS, NAME, Scope, System, command_of, configuration, user_path
 from carrel.frontends.cli.assistants.edits import Edit, Entry, Item, Table, Whole
+from carrel.frontends.mcp.server_info import INSTRUCTIONS
 
 HOOK = {
     "type": "mcp_tool",
@@ -31,7 +32,10 @@ _PROGRAM = "carrel-hook"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent. Its hook is in a file of the user's, and in one of a folder; `hook` makes it from the command."""
+    """One agent. Its hook is in a file of the user's, and in one of a folder; `hook` makes it from the command.
+
+    An editor's agent has a rule in place of a hook, and `user` is empty where there is no file for one of the user's.
+    """
 
     title: str
     client: str
@@ -43,7 +47,10 @@ class Agent:
     trust: str = ""
     trust_workspace: str = ""
     starts_program: bool = True
-    """False where the hook asks the running MCP server."""
+    """False where the hook asks the running MCP server, and for a rule."""
+    beside: Literal["the hook", "the rule"] = "the hook"
+    only_by_name: bool = False
+    """Leave it out where all agents that are here are meant: it was not tried."""
 
 
 def _group(event: str, hook: Callable[[str], dict[str, Any]]) -> Callable[[str], Edit]:
@@ -88,6 +95,31 @@ def _whole(text: Callable[[str], str]) -> Callable[[str], Edit]:
     """Make the edit of a file that holds nothing else: it is install's where it differs by no more than the program's path."""
     written = re.compile(r'(?:[^"\\\n]|\\.)*'.join(map(re.escape, text(_PROGRAM).split(_PROGRAM))))
     return lambda program: Whole(text(program), lambda standing: written.fullmatch(standing) is not None)
+
+
+def _rule(head: str) -> Callable[[str], Edit]:
+    """Make a rule that is always read, and says when to ask the server."""
+    text = f"---\n{head}\n---\nBefore you search this project, think of the MCP server `{NAME}`. {INSTRUCTIONS}\n"
+    return lambda _: Whole(text, lambda standing: standing == text)
+
+
+def _editor(title: str, client: str, program: str, folder: str, rule: str, head: str) -> Agent:
+    """Describe an editor's agent, none of whose hooks can add context to a prompt, by its documentation."""
+    asks = f"{title} adds no context to a prompt by itself: its agent asks the MCP server"
+    return Agent(
+        title,
+        client,
+        program,
+        folder,
+        "",
+        rule,
+        _rule(head),
+        f"{asks}. A rule that reminds it is written with --workspace.",
+        f"{asks}, of which the rule reminds it.",
+        starts_program=False,
+        beside="the rule",
+        only_by_name=True,
+    )
 
 
 AGENTS: dict[str, Agent] = {
@@ -155,6 +187,8 @@ AGENTS: dict[str, Agent] = {
         ".qwen/settings.json",
         _group("UserPromptSubmit", _command_hook("qwen")),
     ),
+    "cursor": _editor("Cursor", "cursor", "cursor", "{home}/.cursor", ".cursor/rules/carrel.mdc", "alwaysApply: true"),
+    "vscode": _editor("VS Code", "vscode", "code", "{vscode}", ".github/instructions/carrel.instructions.md", 'applyTo: "**"'),
 }
 
 
@@ -176,11 +210,11 @@ class Place:
         """Return the file of a client's MCP servers. Raises `InvalidInput` where it has none of this scope."""
         return Path(configuration(client, self.scope, self.folder, self.system, self.env, self.home))
 
-    def hook(self, agent: Agent) -> Path:
-        """Return the file of an agent's hook."""
+    def hook(self, agent: Agent) -> Path | None:
+        """Return the file of an agent's hook or rule; None where there is none of this scope."""
         if self.scope == "workspace":
             return Path(self.folder) / agent.workspace
-        return self.of_user(agent.user)
+        return self.of_user(agent.user) if agent.user else None
 
     def of_user(self, path: str) -> Path:
         """Return a path of the user's own."""
@@ -205,13 +239,14 @@ def edits_of_client(client: str, place: Place, command: str, root: str = "") -> 
 
 def edits_of_agent(agent: Agent, place: Place, command: str, program: str) -> Iterator[FileEdits]:
     """Yield what stands for an agent: its MCP entry and its hook, in one file or in two."""
-    entries, hook = edits_of_client(agent.client, place, command), agent.hook(program)
-    if place.hook(agent) == entries.path:
+    entries, path, hook = edits_of_client(agent.client, place, command), place.hook(agent), agent.hook(program)
+    if path == entries.path:
         both = (*entries.wanted, hook)
-        yield FileEdits(entries.path, both, both)
+        yield FileEdits(path, both, both)
     else:
         yield entries
-        yield FileEdits(place.hook(agent), (hook,), (hook,))
+        if path:
+            yield FileEdits(path, (hook,), (hook,))
 
 
 def is_here(agent: Agent, place: Place) -> bool:
@@ -219,9 +254,9 @@ def is_here(agent: Agent, place: Place) -> bool:
     return shutil.which(agent.program, path=place.env.get("PATH", os.defpath)) is not None or place.of_user(agent.folder).is_dir()
 
 
-def named(edit: Edit) -> str:
-    """Name an edit to a person."""
-    return "the MCP server" if isinstance(edit, Entry | Table) else "the hook"
+def named(agent: Agent, edit: Edit) -> str:
+    """Name one of an agent's edits to a person."""
+    return "the MCP server" if isinstance(edit, Entry | Table) else agent.beside
 
 
 def started_by(edit: Edit, value: Any) -> Any:

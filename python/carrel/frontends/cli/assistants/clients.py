@@ -62,17 +62,7 @@ def _everywhere(path: str) -> dict[System, str]:
 
 
 CLIENTS: dict[str, Client] = {
-    "vscode": Client(
-        "VS Code",
-        "servers",
-        {
-            "linux": "{config}/Code/User/mcp.json",
-            "darwin": "{home}/Library/Application Support/Code/User/mcp.json",
-            "win32": "{appdata}/Code/User/mcp.json",
-        },
-        ".vscode/mcp.json",
-        {"type": "stdio"},
-    ),
+    "vscode": Client("VS Code", "servers", _everywhere("{vscode}/mcp.json"), ".vscode/mcp.json", {"type": "stdio"}),
     "claude": Client("Claude Code", "mcpServers", _everywhere("{claude}/.claude.json"), ".mcp.json", {"type": "stdio"}),
     "cursor": Client(
         "Cursor", "mcpServers", _everywhere("{home}/.cursor/mcp.json"), ".cursor/mcp.json", {}, "${workspaceFolder}"
@@ -117,7 +107,7 @@ CLIENTS: dict[str, Client] = {
 
 OWN_FOLDERS = frozenset(
     parent.name for client in CLIENTS.values() for parent in PurePosixPath(client.workspace or "").parents if parent.name
-) | {".claude", ".github", ".opencode", "hooks", "plugin"}
+) | {".claude", ".github", ".opencode", "hooks", "instructions", "plugin", "rules"}
 """Folders of assistants in a project: `.vscode` and the like."""
 
 
@@ -134,11 +124,14 @@ def configuration(name: str, scope: Scope, folder: str, system: System, env: Map
 def user_path(path: str, system: System, env: Mapping[str, str], home: str) -> PurePath:
     """Fill in a path of a user's own folders."""
     kind = _kind(system)
-    default = str(kind(home) / ".config")
+    config = env.get("XDG_CONFIG_HOME") or str(kind(home) / ".config")
+    appdata = env.get("APPDATA") or str(kind(home) / "AppData" / "Roaming")
+    applications = {"linux": config, "darwin": str(kind(home) / "Library" / "Application Support"), "win32": appdata}
     bases = {
         "home": home,
-        "config": env.get("XDG_CONFIG_HOME") or default,
-        "appdata": env.get("APPDATA") or str(kind(home) / "AppData" / "Roaming"),
+        "config": config,
+        "appdata": appdata,
+        "vscode": str(kind(applications[system]) / "Code" / "User"),
         "localappdata": env.get("LOCALAPPDATA") or str(kind(home) / "AppData" / "Local"),
         "claude": env.get("CLAUDE_CONFIG_DIR") or home,
         "claude_settings": env.get("CLAUDE_CONFIG_DIR") or str(kind(home) / ".claude"),
