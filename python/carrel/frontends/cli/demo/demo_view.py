@@ -26,6 +26,15 @@ _SHOWN_LINES = 9
 _BLOCK = lazy_pattern(r'<code_context file="(?P<file>[^"]*)"')
 
 
+def save_picture(console: Console, file: Path, title: str) -> None:
+    """Write what a console recorded as SVG.
+
+    It names no web font, as rich's pictures do: a page must not need the network, and every system has a monospace font.
+    """
+    form = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code", "DejaVu Sans Mono")
+    console.save_svg(str(file), title=title, code_format=form)
+
+
 class View:
     """Shows each step of the conversation as it happens."""
 
@@ -82,11 +91,7 @@ class View:
     def close(self) -> None:
         """Write the picture if one was asked for."""
         if self._picture:
-            # Without rich's web font: a picture in a README must not need the network, and every system has a monospace one.
-            form = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
-                "Fira Code", "DejaVu Sans Mono"
-            )
-            self._console.save_svg(str(self._picture), title="carrel demo", code_format=form)
+            save_picture(self._console, self._picture, "carrel demo")
 
     def _step(self, number: int, title: str, detail: Text) -> None:
         self._console.print()
