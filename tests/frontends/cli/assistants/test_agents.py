@@ -206,7 +206,7 @@ def test_what_was_written_before_a_failure_is_put_back(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     changes = [Change(one, b"{}", b"[]"), Change(tmp_path / "new.json", None, b"1"), Change(other, None, b"2")]
     before = files(tmp_path)
-    with pytest.raises(CarrelError, match="can't be written"):
+    with pytest.raises(CarrelError, match=r"can't be (read|written)"):
         apply_all(changes)
     assert files(tmp_path) == before
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,8 @@ from hypothesis import strategies as st
 from carrel.frontends.cli.assistants.agents import AGENTS
 from carrel.frontends.cli.assistants.clients import CLIENTS
 from carrel.frontends.cli.assistants.edits import Edit
-from carrel.frontends.cli.assistants.install import apply, plan
+from carrel.frontends.cli.assistants.install import apply, apply_all, plan
+from carrel.model.errors import CarrelError
 
 LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 BLANK = st.lists(st.sampled_from(["\n", "  ", "// mine\n", "/* [ */", '// "hooks": [\n']), max_size=3).map("".join)
@@ -85,3 +88,23 @@ def test_a_hook_of_another_path_is_replaced_where_it_stands() -> None:
     assert (items[0], items[2]) == (1, 2)
     assert "/new/" in json.dumps(items[1])
     assert after == text.encode(), "it was there before"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "below a file"])
+def test_what_is_no_file_is_refused_and_stays(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "settings.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("this system has no named pipes")
+        os.mkfifo(path)  # whoever opened it would wait for ever
+    elif kind == "link to itself":
+        path.symlink_to(path)
+    else:
+        path.write_text("")
+        path = path / "settings.json"
+    before = sorted(tmp_path.rglob("*")), [os.lstat(found).st_mode for found in tmp_path.iterdir()]
+    with pytest.raises(CarrelError, match=r"settings\.json can't be (read|written)"):
+        apply_all([plan(path, [AGENTS["qwen"].hook("/bin/carrel-hook")], install=True)])
+    assert (sorted(tmp_path.rglob("*")), [os.lstat(found).st_mode for found in tmp_path.iterdir()]) == before

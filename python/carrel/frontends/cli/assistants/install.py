@@ -214,11 +214,16 @@ def _backup_of(path: Path) -> Path:
 
 
 def read(path: Path) -> bytes | None:
-    """Return what a file holds; None where there is none. Raises `CarrelError`."""
+    """Return what a file holds; None where there is none. Raises `CarrelError`, also for a pipe, which would never end."""
     try:
-        return path.read_bytes() if path.exists() else None
+        if stat.S_ISREG(path.stat().st_mode):
+            return path.read_bytes()
+        reason = "it isn't a regular file"
+    except FileNotFoundError:
+        return None
     except OSError as error:
-        raise CarrelError(f"{path} can't be read: {error}; it was left as it is") from None
+        reason = error.strerror or str(error)
+    raise CarrelError(f"{path} can't be read ({reason}); it was left as it is", "Mend it or move it away, then try again.")
 
 
 def _is_read_only(path: Path) -> bool:
