@@ -352,7 +352,7 @@ class RankingContext:
     """A question as the rules of the ranking see it: `rarities` are those of its words, in order.
 
     A question that wants documents gets them unpenalised. `weights` take the place of some of `ranking_weights`; `InvalidInput` for a
-    name that is none.
+    name that is none. `everywhere` is what it finds in the whole index, where the candidates are those that a filter lets through.
     """
 
     def __new__(
@@ -362,6 +362,7 @@ class RankingContext:
         *,
         wants_documents: bool = ...,
         weights: Mapping[str, float] = ...,
+        everywhere: Sequence[Candidate] = ...,
     ) -> RankingContext: ...
 
 @final

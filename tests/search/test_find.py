@@ -109,6 +109,15 @@ def test_cosines_from_elsewhere_rank_as_those_found_here(view: Snapshot, query: 
     assert here.hits
 
 
+@pytest.mark.parametrize("text", ["items", "check_basket(basket)", "place_order", "Basket", "stock.count", "orders"])
+def test_a_filter_changes_no_relevance(view: Snapshot, text: str) -> None:
+    found = ask(view, text).hits
+    assert found
+    for hit in found:
+        filtered = ask(view, text, filters=Filters(path_globs=(hit.chunk.path,))).hits
+        assert hit.score in [one.score for one in filtered if one.chunk.id == hit.chunk.id]
+
+
 def test_chunks_without_a_cosine_from_elsewhere_are_found_by_their_words(view: Snapshot) -> None:
     prepared = prepare_blocking(Query("place_order"), EMBEDDER)
     [basket] = [info for info in view.file_chunks("shop/basket.py") if info.symbol == "Basket"]

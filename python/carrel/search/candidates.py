@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from carrel.model import native
 from carrel.model.local_index import SnapshotView
@@ -63,26 +64,41 @@ def search_each(
     messages: Sequence[SearchText] = (),
     files: ReadFiles | None = None,
 ) -> list[tuple[list[Candidate], RankingContext]]:
-    """Do `search` for several texts, in one call of the index for all of them; then for `messages`, always with `quotes`."""
+    """Do `search` for several texts, in one call of the index for all of them; then for `messages`, always with `quotes`.
+
+    With a filter the whole index is asked as well, so that the same evidence counts for a hit as without one.
+    """
     parsed = [text.parsed(quotes=quotes) for text in texts] + [text.parsed(quotes=True) for text in messages]
     pinned = None
     if query.pinned:  # what a person pinned is always a candidate
         globs = [literal_glob(path) for path in query.pinned]
         pinned = Filter(path_globs=globs, exclude_globs=query.filters.exclude), query.limit
-    found = view.find(
+    ask = partial(
+        view.find,
         parsed,
         pool=pool_size(query.limit),
         floor=floor,
-        filter=native_filter(query.filters),
         pinned=pinned,
         active_path=query.active_path,
         cancel=cancel,
         files=files,
     )
+    chosen = native_filter(query.filters)
+    found = ask(filter=chosen)
+    everywhere = [candidates for candidates, _ in ask(filter=None)] if chosen else [[]] * len(found)
     return [
-        (candidates, RankingContext(text.question, rarities, native, documents=query.documents))
-        for text, native, (candidates, rarities) in zip((*texts, *messages), parsed, found, strict=True)
+        (
+            _as_in(everything, candidates),
+            RankingContext(text.question, rarities, native, documents=query.documents, everywhere=everything),
+        )
+        for text, native, (candidates, rarities), everything in zip((*texts, *messages), parsed, found, everywhere, strict=True)
     ]
+
+
+def _as_in(everywhere: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates with the signals that they have among those of the whole index."""
+    known = {one.doc: one for one in everywhere}
+    return [known.get(one.doc, one) for one in candidates]
 
 
 def allowed(view: SnapshotView, docs: Sequence[int], filters: Filters, cancel: CancelToken) -> list[int]:

@@ -16,7 +16,10 @@ WEIGHTS: Mapping[str, float] = {}
 
 
 class RankingContext:
-    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given."""
+    """The question with what the rules want to know of it: the rarity of each of its words, 1 where none is given.
+
+    `everywhere` is what it finds without its filter: a hit's evidence is compared with all that the index holds.
+    """
 
     def __init__(
         self,
@@ -25,6 +28,7 @@ class RankingContext:
         parsed: native.ParsedQuery | None = None,
         *,
         documents: bool = False,
+        everywhere: Sequence[Candidate] = (),
     ) -> None:
         rarities = [1.0] * len(question.words) if rarities is None else rarities
         self.question = question
@@ -34,6 +38,7 @@ class RankingContext:
             rarities,
             wants_documents=documents or question.wants_documents,
             weights=WEIGHTS,
+            everywhere=everywhere,
         )
 
 

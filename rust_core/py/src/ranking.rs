@@ -211,14 +211,20 @@ pub struct PyRankingContext(RankingContext);
 #[pymethods]
 impl PyRankingContext {
     #[new]
-    #[pyo3(signature = (query, rarities, *, wants_documents=false, weights=HashMap::new()))]
-    fn new(query: &PyParsedQuery, rarities: Vec<f32>, wants_documents: bool, weights: HashMap<String, f64>) -> PyResult<Self> {
+    #[pyo3(signature = (query, rarities, *, wants_documents=false, weights=HashMap::new(), everywhere=Vec::new()))]
+    fn new(
+        query: &PyParsedQuery,
+        rarities: Vec<f32>,
+        wants_documents: bool,
+        weights: HashMap<String, f64>,
+        everywhere: Vec<Py<PyCandidate>>,
+    ) -> PyResult<Self> {
         let mut all = Weights::default();
         if let Some(name) = weights.iter().find_map(|(name, value)| (!all.set(name, *value)).then_some(name)) {
             return Err(to_python(&Error::invalid("weights", format!("{name:?} is no weight: see `ranking_weights`"))));
         }
         let context = RankingContext::new(&query.0, &rarities).for_documents(wants_documents);
-        Ok(Self(context.with_weights(all)))
+        Ok(Self(context.with_weights(all).comparing_with(distinct(&everywhere))))
     }
 }
 

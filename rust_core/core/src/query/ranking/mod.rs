@@ -52,6 +52,8 @@ pub struct RankingContext {
     /// The question, where it may be the name of a file.
     file_name: String,
     weights: Weights,
+    /// What the question finds in the whole index, where the candidates are but a part of that.
+    everywhere: Vec<Candidate>,
 }
 
 impl RankingContext {
@@ -72,6 +74,7 @@ impl RankingContext {
             wants_documents: false,
             file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
             weights: Weights::default(),
+            everywhere: Vec::new(),
         }
     }
 
@@ -85,6 +88,21 @@ impl RankingContext {
     #[must_use]
     pub fn for_documents(self, wants_documents: bool) -> Self {
         Self { wants_documents, ..self }
+    }
+
+    /// The same question, whose candidates a filter chose: what else holds as much is told by what it finds without the filter. With
+    /// nothing, candidates are compared with each other.
+    #[must_use]
+    pub fn comparing_with(mut self, everywhere: Vec<Candidate>) -> Self {
+        self.everywhere = everywhere;
+        let priors = path_priors(&self.everywhere, &self);
+        self.everywhere.iter_mut().zip(priors).for_each(|(candidate, prior)| candidate.prior = prior);
+        self
+    }
+
+    /// What candidates are compared with.
+    fn rivals_of<'a>(&'a self, candidates: &'a [Candidate]) -> &'a [Candidate] {
+        if self.everywhere.is_empty() { candidates } else { &self.everywhere }
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
 /// The prior of the path, as far as no evidence outweighs it: what only such a file defines or holds word for word is what was asked
 /// for. A change is described in words that its test repeats.
 fn path_penalty(candidates: &[Candidate], context: &RankingContext, _: &EditorContext) -> Vec<f64> {
-    let is_elsewhere = candidates.iter().any(|candidate| candidate.prior >= 1.0 && candidate.defines >= 1.0);
+    let is_elsewhere = context.rivals_of(candidates).iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0);
     let evidence = |candidate: &Candidate| {
         let is_meant = !context.is_change && candidate.defines >= 1.0 && !is_elsewhere;
         if is_meant { 1.0 } else { candidate.verbatim_evidence.unrivalled }

@@ -28,15 +28,16 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
     let weights = &context.weights;
     // `README` or `app.py` asks for the file, not for what mentions it.
     let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
-    if candidates.iter().any(is_the_file) {
+    let rivals = context.rivals_of(candidates);
+    if rivals.iter().any(is_the_file) {
         let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
         return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
     }
-    let ordinary = || candidates.iter().filter(|candidate| candidate.prior >= 1.0);
-    let (all_files, ordinary_files) = (fullest_of_files(candidates.iter()), fullest_of_files(ordinary()));
+    let ordinary = || rivals.iter().filter(|rival| rival.prior >= 1.0);
+    let (all_files, ordinary_files) = (fullest_of_files(rivals.iter()), fullest_of_files(ordinary()));
     let most_of = |files: &[f64]| files.iter().copied().fold(0.0, f64::max);
     let (most, most_ordinary) = (most_of(&all_files), most_of(&ordinary_files));
-    let mut defining = candidates.iter().filter(|candidate| candidate.defines >= 1.0).peekable();
+    let mut defining = rivals.iter().filter(|rival| rival.defines >= 1.0).peekable();
     let defined = defining.peek().is_some();
     let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
     let of = |candidate: &Candidate| {
