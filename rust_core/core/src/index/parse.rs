@@ -5,11 +5,13 @@
 //! A parse stops when its caller cancels and when a file takes longer than its time limit: some inputs make a grammar's
 //! error recovery quadratic, and one such file must not hold up an index run. One parser a thread is kept and reused.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::{OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
+use regex::Regex;
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 use crate::base::cancel::CancelToken;
@@ -158,6 +160,7 @@ pub fn parse(language: Language, text: &str, limit: Duration, cancel: &CancelTok
         let mut progress = |_: &ParseState| {
             if cancel.is_cancelled() || Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
+        let text = without_export_macros(language, text);
         let bytes = text.as_bytes();
         let options = ParseOptions::new().progress_callback(&mut progress);
         let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
@@ -168,4 +171,18 @@ pub fn parse(language: Language, text: &str, limit: Duration, cancel: &CancelTok
         cancel.check()?;
         Ok(tree.map_or(Parsed::TooSlow, Parsed::Tree))
     })
+}
+
+/// Return a text of C or C++ with blanks in place of the macro in `class MACRO Name {`, which says how the name is exported. Without
+/// the preprocessor the grammars read such a head as a function, and break off at what follows.
+fn without_export_macros(language: Language, text: &str) -> Cow<'_, str> {
+    static HEAD: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = r"\b(?:class|struct|union|enum)\s+([A-Z][A-Z0-9_]+(?:\([^()\n]*\))?)\s+[A-Za-z_][\w:]*(?:<[^<>;{}]*>)?\s*(?:final\s*)?(?::[^;{}()]*)?\{";
+    let is_c = matches!(language, Language::C | Language::CPP);
+    let Some(head) = HEAD.get_or_init(|| Regex::new(pattern).ok()).as_ref().filter(|_| is_c) else { return text.into() };
+    let mut masked = Cow::Borrowed(text);
+    for found in head.captures_iter(text).filter_map(|head| head.get(1)) {
+        masked.to_mut().replace_range(found.range(), &" ".repeat(found.len()));
+    }
+    masked
 }

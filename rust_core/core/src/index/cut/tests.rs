@@ -84,6 +84,14 @@ fn a_short_component_defines_the_functions_in_its_options() {
 }
 
 #[test]
+fn a_macro_before_the_name_of_a_class_is_not_its_name() {
+    let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
+    let file = chunks_of(Language::CPP, text, &CutOptions::default());
+    let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+    assert_eq!(defined, ["Basket", "total", "Item", "kind"]);
+}
+
+#[test]
 fn members_of_an_enum_of_c_are_defined() {
     let file = chunks_of(Language::C, "enum verdict {\n  VERDICT_PASS,\n  VERDICT_FAIL = 1 << 2\n};\n", &CutOptions::default());
     assert_eq!(file.chunks[0].definitions, ["verdict", "VERDICT_PASS", "VERDICT_FAIL"]);
