@@ -102,11 +102,15 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?:@\w+ +)?(?:function|macro) +(?<f>[\w.!]+) *[({]|(?<f2>[\w.!]+)\([^)]*\) *= |(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
     ),
-    (&["objective-c"], true, r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)"),
+    (
+        &["objective-c"],
+        true,
+        r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)|# *define +(?<o>NAME)",
+    ),
     (
         &["clojure", "lisp", "scheme"],
         false,
-        r"\((?:defn-?|defun|defmacro|defmethod|defgeneric|defsubst|cl-defun|define-syntax(?:-rule)?) +\(?(?<f>[^\s()]+)|\(define +\((?<f2>[^\s()]+)|\((?:def|defonce|defvar|defcustom|defconst|defparameter|defrecord|deftype|defprotocol|defclass|defstruct|define|defmulti) +\(?(?<o>[^\s()^]+)",
+        r"\((?:defn-?|defun|defmacro|defmethod|defgeneric|defsubst|cl-defun|define-syntax(?:-rule)?) +\(?(?<f>[^\s()]+)|\(define +\((?<f2>[^\s()]+)|\((?:def[\w-]*|define-[\w-]+) +\(?(?<o>[^\s()^'\x22]+)",
     ),
     (&["erlang"], false, r"(?<f>[a-z]\w*)\([^)]*\)[^.;]*->|-(?:record|define)\((?<o>\w+)"),
     (

@@ -84,6 +84,16 @@ fn a_short_component_defines_the_functions_in_its_options() {
 }
 
 #[test]
+fn what_stands_in_scopes_of_one_chunk_is_defined() {
+    let ruby = "module Shop\n  module Types\n    class Basket\n      def total\n        1\n      end\n    end\n  end\nend\n";
+    let file = chunks_of(Language::RUBY, ruby, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["Shop", "Types", "Basket", "total"]);
+    let typescript = "export interface Store {\n  get(): number\n  listen(to: () => void): void\n}\n";
+    let file = chunks_of(Language::TYPESCRIPT, typescript, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["Store", "get", "listen"]);
+}
+
+#[test]
 fn a_macro_before_the_name_of_a_class_is_not_its_name() {
     let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
     let file = chunks_of(Language::CPP, text, &CutOptions::default());

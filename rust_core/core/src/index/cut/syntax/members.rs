@@ -1,11 +1,16 @@
 //! What a node holds: a type's members, a statement's function or type. Looking queues nothing and makes no piece.
 
+use std::collections::HashSet;
+
 use tree_sitter::Node;
 
 use super::Walk;
 use crate::base::language::Language;
 use crate::index::cut::names;
 use crate::index::cut::roles::Role;
+
+/// How many types within each other are looked into for the names of members.
+pub(super) const MEMBER_DEPTH: u32 = 8;
 
 impl<'tree> Walk<'_, 'tree> {
     /// Return the node whose children are a type's members.
@@ -18,8 +23,8 @@ impl<'tree> Walk<'_, 'tree> {
         })
     }
 
-    /// Return the names of the members of a type that is one chunk: they are defined in it.
-    pub(super) fn member_names(&self, body: Node<'tree>) -> Vec<String> {
+    /// Return the names of the members of a type that is one chunk, and of theirs: they are defined in it.
+    pub(super) fn member_names(&self, body: Node<'tree>, depth: u32) -> Vec<String> {
         let mut found = Vec::new();
         let mut cursor = body.walk();
         for member in body.named_children(&mut cursor) {
@@ -31,23 +36,28 @@ impl<'tree> Walk<'_, 'tree> {
                     .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type))
                     .unwrap_or(member);
             }
-            if matches!(self.compiled.role(inner), Role::Function | Role::Type)
-                && let Some(name) = names::of(inner, self.text, self.compiled)
-                && !found.contains(&name.own)
-            {
-                found.push(name.own);
-            } else if let Some((target, value)) = self.bound_value(inner).filter(|_| self.compiled.role(inner) == Role::Binding) {
+            let role = self.compiled.role(inner);
+            if matches!(role, Role::Function | Role::Type | Role::Scope) {
+                found.extend(names::of(inner, self.text, self.compiled).map(|name| name.own));
+                if role != Role::Function && depth > 0 {
+                    found.extend(self.body_of(inner).map(|body| self.member_names(body, depth - 1)).unwrap_or_default());
+                }
+            } else if let Some((target, value)) = self.bound_value(inner).filter(|_| role == Role::Binding) {
                 match self.body_of(value) {
-                    Some(body) if self.compiled.role(value) == Role::TypeValue => found.extend(self.member_names(body)),
+                    Some(body) if self.compiled.role(value) == Role::TypeValue && depth > 0 => {
+                        found.extend(self.member_names(body, depth - 1));
+                    }
                     _ => found.extend(names::of(target, self.text, self.compiled).map(|name| name.own)),
                 }
-            } else if inner.kind() == "enumerator" {
-                // C's are names of the whole program.
+            } else if matches!(inner.kind(), "enumerator" | "method_signature" | "abstract_method_signature") {
+                // C's enumerators are names of the whole program; TypeScript's signatures are all that says what a method is.
                 found.extend(inner.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
-            } else if self.compiled.role(inner) == Role::Call && self.call_role(inner) == Some(Role::Function) {
+            } else if role == Role::Call && self.call_role(inner) == Some(Role::Function) {
                 found.extend(names::of_call(inner, self.text));
             }
         }
+        let mut seen = HashSet::new();
+        found.retain(|name| seen.insert(name.clone()));
         found
     }
 

@@ -8,6 +8,7 @@ mod members;
 
 use std::ops::Range;
 
+use members::MEMBER_DEPTH;
 use tree_sitter::{Node, Tree};
 
 use super::CutOptions;
@@ -199,7 +200,7 @@ impl<'tree> Walk<'_, 'tree> {
         let is_whole = lines < self.options.class_lines as usize && is_shorter(text, self.options.max_chars + 1);
         let (Some(body), false) = (body, is_whole) else {
             let mut definitions = own;
-            definitions.extend(body.map(|body| self.member_names(body)).unwrap_or_default());
+            definitions.extend(body.map(|body| self.member_names(body, MEMBER_DEPTH)).unwrap_or_default());
             self.pieces.push(Piece {
                 symbol,
                 container,
