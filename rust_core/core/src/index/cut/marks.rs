@@ -45,7 +45,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["c", "cpp", "glsl", "d"],
         true,
-        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?<t>NAME)[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
+        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?:[A-Z][A-Z0-9_]+ +)?(?<t>NAME)[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
     ),
     (
         &["kotlin"],
@@ -202,6 +202,16 @@ const TABLE: &[(&[&str], bool, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_macro_before_the_name_of_a_class_is_not_its_name() {
+        let pattern = of(Language::CPP).unwrap().pattern;
+        for (text, name) in
+            [("class SHOP_API Basket : public Base {", "Basket"), ("struct POINT", "POINT"), ("union Both {", "Both")]
+        {
+            assert_eq!(&pattern.captures(text).unwrap()["t"], name);
+        }
+    }
 
     #[test]
     fn every_row_has_languages_that_exist_and_a_pattern_that_compiles() {
