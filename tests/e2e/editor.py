@@ -40,6 +40,9 @@ def main() -> None:
     write(child.stdin, {"id": 1, "method": "initialize", "params": params}, lines=lines)
     assert b"result" in read(child.stdout, lines=lines)
     write(child.stdin, {"method": "notifications/initialized" if lines else "initialized", "params": {}}, lines=lines)
+    if lines:  # what the SDK has to be loaded for
+        write(child.stdin, {"id": 2, "method": "resources/list"}, lines=lines)
+        assert b"result" in read(child.stdout, lines=lines)
     print("ready", flush=True)
     if how == "killed":
         time.sleep(600)
