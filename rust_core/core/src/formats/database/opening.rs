@@ -13,7 +13,7 @@ use crate::base::system_fault::SystemFault;
 
 /// Version of the database and of everything that decides what is in it: raise it when files must be cut
 /// again, and every index is built again. A new optional section of segments needs no raise.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 /// The oldest format that answers until it is built again. One that is older still starts empty.
 const OLDEST_USABLE: u32 = 4;
 /// Name of the database file.
