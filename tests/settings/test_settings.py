@@ -172,6 +172,21 @@ def test_what_the_editor_excludes_comes_before_a_persons_own_patterns(tmp_path: 
     index.store.close()
 
 
+def test_the_editors_languages_count_where_carrel_knows_them_and_a_person_says_nothing_else(tmp_path: Path) -> None:
+    files = {"a.inc": "<?php\nfunction load_account($id) {\n    return find($id);\n}\n", "b.box": "def open_box(): pass\n"}
+    root = write_files(tmp_path / "root", files)
+    associations = {"*.inc": "php", "*.box": "shellscript", "*.x": "no-such-language", "[z-a]": "python"}
+    settings, problems = resolve(
+        editor(editorLanguages=associations, languages={"b.box": "python"}, cacheFolder=str(tmp_path / "cache"))
+    )
+    assert problems == ()
+    assert settings.editor_languages == (("*.inc", "php"), ("*.box", "bash"))
+    index = Composition().open_index(root, settings)
+    IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
+    assert index.store.snapshot().languages() == {"php": 1, "python": 1}
+    index.store.close()
+
+
 def test_unknown_keys_are_reported_where_a_person_typed_them() -> None:
     assert resolve(editor(serverPath="x"))[1] == ()
     assert [p.key for p in resolve(Layer("user", {"ragEnable": True}, report_unknown=True))[1]] == ["ragEnable"]

@@ -32,7 +32,7 @@ import { OwnPython } from './server/own_python';
 import { ServerFiles } from './server/server_files';
 import { Supervisor, messageOf } from './server/supervisor';
 import { Traces } from './server/traces';
-import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
+import { configuration, EDITOR_SETTINGS, serverSettings } from './settings';
 import { sourceCommands } from './sources/commands';
 import { Switches } from './switches';
 import { offerMemory, turnOn } from './welcome';
@@ -143,7 +143,7 @@ export function activate(context: vscode.ExtensionContext): Carrel {
 
 /** Which server runs may be set at any time. The other settings are the server's to follow. */
 async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
-  if (EDITOR_EXCLUDES.some(key => event.affectsConfiguration(key))) server.settingsChanged();
+  if (EDITOR_SETTINGS.some(key => event.affectsConfiguration(key))) server.settingsChanged();
   if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
 }
 

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { localFolders } from './memory/memory';
 import type { Located } from './server/locate';
 import type { McpPackages } from './server/mcp_packages';
-import { configuration, EDITOR_EXCLUDES, serverSettings } from './settings';
+import { configuration, EDITOR_SETTINGS, serverSettings } from './settings';
 import type { Switches } from './switches';
 
 export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
@@ -26,7 +26,7 @@ export class McpProvider implements vscode.McpServerDefinitionProvider<vscode.Mc
     this.disposables = [
       this.emitter,
       vscode.workspace.onDidChangeConfiguration(
-        event => ['carrel', ...EDITOR_EXCLUDES].some(key => event.affectsConfiguration(key)) && changed(),
+        event => ['carrel', ...EDITOR_SETTINGS].some(key => event.affectsConfiguration(key)) && changed(),
       ),
       vscode.workspace.onDidChangeWorkspaceFolders(changed),
       switches.onDidChange(changed),

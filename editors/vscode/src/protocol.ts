@@ -1349,6 +1349,7 @@ export const SETTING_KEYS = [
   'secretPatterns',
   'maxFileBytes',
   'languages',
+  'editorLanguages',
   'chunking',
   'chunkLines',
   'chunkOverlap',

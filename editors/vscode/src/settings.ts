@@ -11,11 +11,13 @@ export function configuration(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration('carrel');
 }
 
+const EXCLUDES = ['files.exclude', 'search.exclude'] as const;
+const ASSOCIATIONS = 'files.associations';
 /** The editor's own settings that the server hears of. */
-export const EDITOR_EXCLUDES = ['files.exclude', 'search.exclude'] as const;
+export const EDITOR_SETTINGS = [...EXCLUDES, ASSOCIATIONS] as const;
 
 /**
- * What a person set, for the server, and what the editor excludes from a folder. A setting at its default is null, so that
+ * What a person set, for the server, and what the editor says of a folder. A setting at its default is null, so that
  * the user's own settings file, which the command line reads too, counts there.
  */
 export function serverSettings(switches: Switches, folder?: vscode.Uri): Record<string, unknown> {
@@ -25,7 +27,7 @@ export function serverSettings(switches: Switches, folder?: vscode.Uri): Record<
     if (!switches.usable) set[key] = false;
     else if (switches.chosen(key) !== undefined) set[key] = switches.isOn(key);
   }
-  return { ...set, editorExclude: editorExclude(folder) };
+  return { ...set, editorExclude: editorExclude(folder), editorLanguages: editorLanguages(folder) };
 }
 
 /** For no folder in particular, what any of them excludes: rather too little is read than too much. */
@@ -33,9 +35,15 @@ function editorExclude(folder?: vscode.Uri): string[] {
   const folders = folder ? [folder] : (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
   const lines = folders.flatMap(scope => {
     const editor = vscode.workspace.getConfiguration(undefined, scope);
-    return EDITOR_EXCLUDES.flatMap(key => ignoreLines(editor.get(key)));
+    return EXCLUDES.flatMap(key => ignoreLines(editor.get(key)));
   });
   return [...new Set(lines)];
+}
+
+/** Patterns for names, or for paths below any folder: others are bound to the machine's whole path. */
+function editorLanguages(folder?: vscode.Uri): Record<string, string> {
+  const set = vscode.workspace.getConfiguration(undefined, folder).get<Record<string, string>>(ASSOCIATIONS, {});
+  return Object.fromEntries(Object.entries(set).filter(([glob]) => !glob.includes('/') || glob.startsWith('**/')));
 }
 
 export interface Budget {

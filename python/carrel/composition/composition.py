@@ -67,7 +67,7 @@ EMBEDDING_CACHE = "embeddings.sqlite"
 
 OF_THE_INDEX = (
     *("exclude", "excluded_folders", "editor_exclude", "max_file_bytes"),
-    *("languages", "chunking", "chunk_lines", "chunk_overlap", "class_lines"),
+    *("languages", "editor_languages", "chunking", "chunk_lines", "chunk_overlap", "class_lines"),
     *("secret_patterns", "secret_allow_paths", "secret_allow_rules"),
     *("storage", "cache_folder"),
     "store",

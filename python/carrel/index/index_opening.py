@@ -152,7 +152,7 @@ def _open_store(directory: Path, place: IndexPlace, embedder: Embedder) -> Store
         dim=embedder.spec.dim,
         walk=walk_options(place.settings),
         cut=place.cut,
-        languages=place.settings.languages,
+        languages=(*place.settings.editor_languages, *place.settings.languages),
         secrets=secret_options(place.settings),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -109,6 +110,9 @@ class Settings:
         (),
         'Languages by globs (`{"*.inc": "php"}`), else by name and content.',
         workspace="any",
+    )
+    editor_languages: tuple[tuple[str, str], ...] = _setting(
+        (), "Languages that the editor gives to globs. Editors' plugins send it; `languages` comes after it."
     )
     chunking: Literal["syntax", "lines"] = _setting(
         "syntax",
@@ -419,9 +423,22 @@ def _languages(raw: Any) -> tuple[tuple[str, str], ...]:
     return tuple(raw.items())
 
 
+def _editor_languages(raw: Any) -> tuple[tuple[str, str], ...]:
+    """Return what Carrel can use of an editor's associations: the rest is nobody's mistake."""
+    from carrel.model.editor_languages import language_of  # noqa: PLC0415 - as above
+
+    pairs: list[tuple[str, str]] = []
+    for glob, identifier in raw.items() if isinstance(raw, dict) else ():
+        if isinstance(identifier, str) and (language := language_of(identifier)):
+            with suppress(ValueError):
+                pairs += _languages({glob: language})
+    return tuple(pairs)
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "budget": _budget,
     "languages": _languages,
+    "editor_languages": _editor_languages,
     "models": read_models,
     "limits": read_limits,
     "store": read_store,

@@ -1,7 +1,7 @@
 // The server's settings as VS Code's manifest wants them: in groups, the most used first.
 
 // Sent by the extension, from settings that the editor has already.
-const FROM_EDITOR = new Set(['editorExclude']);
+const FROM_EDITOR = new Set(['editorExclude', 'editorLanguages']);
 
 /** What each setting does, in the words of somebody who has just installed Carrel. The editor makes a heading of the key. */
 const TITLES = {

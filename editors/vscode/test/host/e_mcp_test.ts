@@ -83,7 +83,10 @@ describe('the MCP server of the extension', () => {
     await set('exclude', ['orders.py']);
     await until('the next change is told', () => changes > 1);
     listening.dispose();
+    const files = vscode.workspace.getConfiguration('files');
+    await files.update('associations', { '*.inc': 'php', '/srv/*.y': 'php' }, vscode.ConfigurationTarget.Workspace);
     const [definition, ...more] = await offered();
+    await files.update('associations', undefined, vscode.ConfigurationTarget.Workspace);
     assert(definition && !more.length);
     const { command, args, env, cwd, label } = definition;
     assert.equal(label, 'Carrel');
@@ -100,8 +103,12 @@ describe('the MCP server of the extension', () => {
       'all',
       '--settings',
     ]);
-    const { editorExclude, ...own } = JSON.parse(args.at(-1) ?? '') as { editorExclude: string[] };
+    const { editorExclude, editorLanguages, ...own } = JSON.parse(args.at(-1) ?? '') as {
+      editorExclude: string[];
+      editorLanguages: Record<string, string>;
+    };
     assert.deepEqual(own, { exclude: ['orders.py'] });
+    assert.deepEqual(editorLanguages, { '*.inc': 'php' }); // the other glob is bound to a path of the machine
     assert(editorExclude.includes('**/node_modules'), editorExclude.join()); // a default of VS Code's search.exclude
     assert.match(
       String(env.PYTHONPATH),

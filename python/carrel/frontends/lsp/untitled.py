@@ -12,32 +12,12 @@ from itertools import count
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from carrel.model.editor_languages import extension_of, language_of
 from carrel.model.patterns import lazy_pattern
 
 _FOLDER = "untitled:"
 _UNUSABLE = lazy_pattern(r'[\x00-\x1f\x7f<>:"|?*]+')
 _LONGEST = 100
-_EXTENSIONS = {
-    "csharp": "cs",
-    "elixir": "ex",
-    "fsharp": "fs",
-    "haskell": "hs",
-    "javascript": "js",
-    "javascriptreact": "jsx",
-    "julia": "jl",
-    "kotlin": "kt",
-    "markdown": "md",
-    "perl": "pl",
-    "plaintext": "txt",
-    "powershell": "ps1",
-    "python": "py",
-    "ruby": "rb",
-    "rust": "rs",
-    "shellscript": "sh",
-    "typescript": "ts",
-    "typescriptreact": "tsx",
-}
-"""Of LSP's language identifiers those that aren't an extension themselves."""
 
 
 def is_untitled(uri: str) -> bool:
@@ -54,8 +34,7 @@ def path_for(uri: str, language: str, taken: Callable[[str], bool]) -> str:
     if not name.strip("."):
         name = "Untitled"
     if detect_language(name) is None:
-        extension = _EXTENSIONS.get(language, language)
-        name += f".{extension}" if detect_language(f"x.{extension}") else ".txt"
+        name += f".{extension_of(language)}" if language_of(language) else ".txt"
     plain = PurePosixPath(name)
     numbered = (f"{_FOLDER}/{plain.stem}{f' ({number})' if number > 1 else ''}{plain.suffix}" for number in count(1))
     return next(path for path in numbered if not taken(path))
