@@ -219,7 +219,7 @@ def test_the_judge_orders_the_candidates_and_its_score_is_told() -> None:
     assert [hit.score for hit in answer.hits] == pytest.approx([0.8, 0.1], abs=0.2), "the search is unsure: the judge decides"
     assert "reranker" in dict(answer.hits[0].signals.boosts)
     assert (answer.diagnostics.reranker, answer.diagnostics.problem) == ("judge-1", None)
-    assert answer.given == tuple(r.doc for r in answer.ranked[:2])
+    assert answer.hit_docs == tuple(r.doc for r in answer.ranked[:2])
 
 
 def test_relevance_is_on_the_judges_own_scale_and_cuts_by_it() -> None:

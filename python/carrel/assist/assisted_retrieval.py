@@ -285,7 +285,7 @@ class _Retrieval:
         except ProviderError as error:
             log.warning("The hits were not reranked: %s", type(error).__name__)
             return _with_problem(ranking, f"{error} The hits stand in the order of the search.")
-        judged = dict(zip(shown.given, scores, strict=True))
+        judged = dict(zip(shown.hit_docs, scores, strict=True))
         return replace(
             ranking,
             order=reordered(ranking.order, judged, reranker.spec, confidence=ranking.confidence, pinned=ranking.query.pinned),

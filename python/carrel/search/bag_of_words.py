@@ -20,12 +20,12 @@ def word_counts(text: str) -> Counter[str]:
     return Counter(_WORD.findall(text.lower()))
 
 
-def cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+def cosine(counts: Mapping[str, int], other: Mapping[str, int]) -> float:
     """Return the cosine of two counts, from 0 to 1; 0 where one is empty."""
-    if len(one) > len(other):
-        one, other = other, one
-    dot = sum(count * other[word] for word, count in one.items() if word in other)
-    return dot / math.sqrt(_square(one) * _square(other)) if dot else 0.0
+    if len(counts) > len(other):
+        counts, other = other, counts
+    dot = sum(count * other[word] for word, count in counts.items() if word in other)
+    return dot / math.sqrt(_square(counts) * _square(other)) if dot else 0.0
 
 
 def _square(counts: Mapping[str, int]) -> int:

@@ -49,8 +49,8 @@ def search(
     Limit, filters and files are those of `query`; `floor` is the cosine below which a dense hit is noise. With `quotes` the texts
     of those that hold most of the question are read for what they hold of it word for word; `files` keeps what was read whole.
     """
-    [found] = search_each(view, [text], query, floor, cancel, quotes=quotes, files=files)
-    return found
+    [result] = search_each(view, [text], query, floor, cancel, quotes=quotes, files=files)
+    return result
 
 
 def search_each(
@@ -84,21 +84,21 @@ def search_each(
         files=files,
     )
     chosen = native_filter(query.filters)
-    found = ask(filter=chosen)
-    everywhere = [candidates for candidates, _ in ask(filter=None)] if chosen else [[]] * len(found)
+    results = ask(filter=chosen)
+    everywhere = [candidates for candidates, _ in ask(filter=None)] if chosen else [[]] * len(results)
     return [
         (
             _as_in(everything, candidates),
             RankingContext(text.question, rarities, native, documents=query.documents, everywhere=everything),
         )
-        for text, native, (candidates, rarities), everything in zip((*texts, *messages), parsed, found, everywhere, strict=True)
+        for text, native, (candidates, rarities), everything in zip((*texts, *messages), parsed, results, everywhere, strict=True)
     ]
 
 
 def _as_in(everywhere: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return candidates with the signals that they have among those of the whole index."""
-    known = {one.doc: one for one in everywhere}
-    return [known.get(one.doc, one) for one in candidates]
+    by_number = {candidate.doc: candidate for candidate in everywhere}
+    return [by_number.get(candidate.doc, candidate) for candidate in candidates]
 
 
 def allowed(view: SnapshotView, docs: Sequence[int], filters: Filters, cancel: CancelToken) -> list[int]:

@@ -65,7 +65,7 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
     Greetings and thanks ask for nothing, nor does a sentence without a telling word, such as "what can you do?", that stands
     nowhere.
     """
-    says = question.has_telling_words or any(one.literal for one in ordered[:BEST])
+    says = question.has_telling_words or any(candidate.literal for candidate in ordered[:BEST])
     if not ordered or ((question.is_small_talk or not says) and ordered[0].defines < 1):
         return 0.0
     values = features(ordered, question, floor)
@@ -76,23 +76,23 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
 def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float]:
     """Return what the confidence weighs: 1, and the most of the best candidates in log odds, share of the terms, and cosine."""
     best = ordered[:BEST]
-    odds, covered = max(log_odds(one, question, floor) for one in best), max(one.covered for one in best)
-    return 1.0, odds, covered, max(above(one.dense, floor) for one in best)
+    odds, covered = max(log_odds(candidate, question, floor) for candidate in best), max(candidate.covered for candidate in best)
+    return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best)
 
 
-def is_enough(found: float) -> bool:
+def is_enough(certainty: float) -> bool:
     """Tell whether so sure an answer may be added to what nobody asked for."""
-    return found >= FLOOR
+    return certainty >= FLOOR
 
 
-def is_sure(found: float) -> bool:
+def is_sure(certainty: float) -> bool:
     """Tell whether an answer needs no word of doubt."""
-    return found >= UNSURE
+    return certainty >= UNSURE
 
 
-def doubt(found: float) -> str | None:
+def doubt(certainty: float) -> str | None:
     """Return what somebody who asks must be told of an answer that isn't sure; None for one that is."""
-    return None if is_sure(found) else DOUBT
+    return None if is_sure(certainty) else DOUBT
 
 
 def _share(odds: float) -> float:

@@ -14,19 +14,19 @@ _SMALL = 1e-9
 """Less than this is the rounding of numbers."""
 
 
-def joined(own: Order, others: Sequence[Order], share: float, judged: Callable[[Sequence[int]], Sequence[Place]]) -> Order:
+def joined(base: Order, others: Sequence[Order], share: float, judged: Callable[[Sequence[int]], Sequence[Place]]) -> Order:
     """Return the candidates of all searches in one order; each of the `others` counts for `share`.
 
     A file's score is the sum of its best scores, each as a part of the best one of that search: searches often find different
     places of a file. Its chunks follow by the sum of theirs. `judged` gives the question's own view of what only `others` found.
     A candidate is as relevant as the search says that it answers best.
     """
-    known = {place.candidate.doc: place for place in own.places}
-    missing = dict.fromkeys(one.candidate.doc for order in others for one in order.places if one.candidate.doc not in known)
-    known |= {place.candidate.doc: place for place in judged(list(missing))}
-    of_chunk, of_file, first = dict.fromkeys(known, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
-    relevance = {doc: place.relevance for doc, place in known.items()}
-    for weight, order in ((1.0, own), *((share, other) for other in others)):
+    places = {place.candidate.doc: place for place in base.places}
+    docs = dict.fromkeys(place.candidate.doc for order in others for place in order.places)
+    places |= {place.candidate.doc: place for place in judged([doc for doc in docs if doc not in places])}
+    of_chunk, of_file, first = dict.fromkeys(places, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
+    relevance = {doc: place.relevance for doc, place in places.items()}
+    for weight, order in ((1.0, base), *((share, other) for other in others)):
         best = defaultdict[str, float](float)
         for place in order.places:
             doc, path = place.candidate.doc, place.candidate.path
@@ -37,13 +37,13 @@ def joined(own: Order, others: Sequence[Order], share: float, judged: Callable[[
         for path, part in best.items():
             of_file[path] += part
     for doc, total in of_chunk.items():
-        path = known[doc].candidate.path
+        path = places[doc].candidate.path
         first[path] = max(first[path], total)
-    scale = max(own.best, 0.0) / (1.0 + share * len(others))
+    scale = max(base.best, 0.0) / (1.0 + share * len(others))
 
     def placed(doc: int, place: Place) -> Place:
         path = place.candidate.path
         gain = scale * of_file[path] * of_chunk[doc] / (first[path] or 1.0) - place.score
         return replace(place.moved("conversation", gain if abs(gain) > _SMALL else 0.0), relevance=relevance[doc])
 
-    return replace(own, places=sort(placed(doc, place) for doc, place in known.items()))
+    return replace(base, places=sort(placed(doc, place) for doc, place in places.items()))

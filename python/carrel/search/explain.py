@@ -64,18 +64,18 @@ def explain_ranked(result: Retrieval, items: Sequence[ContextItem] = (), *, pack
 
     With the `items` of a pack, or where it was `packed` with other things alone, given is what the pack shows.
     """
-    told = [_placed(place, number, result) for number, place in enumerate(result.order.places, 1)]
+    explanations = [_placed(place, number, result) for number, place in enumerate(result.order.places, 1)]
     if not items and not packed:
-        return told
+        return explanations
     chunks = [item.hit.chunk for item in items]
 
-    def verdict(one: Explanation) -> str:
-        span = Span(one.start_line, one.end_line)
-        if any(chunk.path == one.path and chunk.span.overlaps(span) for chunk in chunks):
-            return f"given, as number {one.rank}"
-        return NOT_IN_THE_PACK if one.verdict.startswith("given") else one.verdict
+    def verdict(explanation: Explanation) -> str:
+        span = Span(explanation.start_line, explanation.end_line)
+        if any(chunk.path == explanation.path and chunk.span.overlaps(span) for chunk in chunks):
+            return f"given, as number {explanation.rank}"
+        return NOT_IN_THE_PACK if explanation.verdict.startswith("given") else explanation.verdict
 
-    return [replace(one, verdict=verdict(one)) for one in told]
+    return [replace(explanation, verdict=verdict(explanation)) for explanation in explanations]
 
 
 def _not_held(line: int, last: int) -> str:
@@ -109,7 +109,7 @@ def _placed(place: Place, number: int, result: Retrieval) -> Explanation:
 
 
 def _verdict(ranked: Candidate, place: int, result: Retrieval) -> str:
-    if ranked.doc in result.given:
+    if ranked.doc in result.hit_docs:
         return f"given, as number {place}"
     for drop in result.dropped:
         if (drop.path, drop.start_line) == (ranked.path, ranked.start_line):

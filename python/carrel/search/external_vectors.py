@@ -66,8 +66,8 @@ async def compare_outside(
     log.warning("The store of vectors didn't answer a question: %s", error)
     outside.failed(error)
     by = "its words alone" if view.chunks_without_vectors == view.chunks else "the vectors of the index itself"
-    told = f"{str(error).rstrip('.')}. The question was answered by {by}."
-    return replace(prepared, problem=" ".join(filter(None, (prepared.problem, told))))
+    notice = f"{str(error).rstrip('.')}. The question was answered by {by}."
+    return replace(prepared, problem=" ".join(filter(None, (prepared.problem, notice))))
 
 
 def store_filter(filters: Filters) -> Where | None:
@@ -93,28 +93,28 @@ async def compare(
     Nothing waits on a thread; `run` runs the searches of the index. `where` is what of its filters the store can apply; of its
     best, those that don't pass the others are lost. Raises what the store raises.
     """
-    asked = {name: text for name, text in prepared.texts.items() if text.vector}
-    if not asked:
+    texts_with_vectors = {name: text for name, text in prepared.texts.items() if text.vector}
+    if not texts_with_vectors:
         return prepared
     query = replace(prepared.query, limit=POOL) if prepared.issue else prepared.query
     most, floor = pool_size(query.limit), prepared.model.floor
-    best = await asyncio.gather(*(store.search(text.vector, most, where, floor) for text in asked.values()))
-    given = {name: dict(found) for name, found in zip(asked, best, strict=True)}
+    best = await asyncio.gather(*(store.search(text.vector, most, where, floor) for text in texts_with_vectors.values()))
+    cosines_of = {name: dict(scores) for name, scores in zip(texts_with_vectors, best, strict=True)}
     lacking: set[ChunkId] = set()  # of which the index has no vectors
 
     def others(cancel: CancelToken) -> list[Scores]:
         """Return for each text the cosines of what it must be compared with besides, as far as the index has vectors."""
-        texts = [replace(text, dense=tuple(given[name].items())) for name, text in asked.items()]
-        found = search_each(view, texts, query, floor, cancel, quotes=not prepared.issue)
-        docs = {candidate.doc: ChunkId(candidate.id) for candidates, _ in found for candidate in candidates}
+        texts = [replace(text, dense=tuple(cosines_of[name].items())) for name, text in texts_with_vectors.items()]
+        results = search_each(view, texts, query, floor, cancel, quotes=not prepared.issue)
+        docs = {candidate.doc: ChunkId(candidate.id) for candidates, _ in results for candidate in candidates}
         docs |= {chunk.doc: ChunkId(chunk.id) for path in query.pinned for chunk in view.file_chunks(path)}
-        docs = {doc: chunk for doc, chunk in docs.items() if any(chunk not in known for known in given.values())}
+        docs = {doc: chunk for doc, chunk in docs.items() if any(chunk not in cosines for cosines in cosines_of.values())}
         lacking.update(chunk for doc, chunk in docs.items() if not view.vector(doc))
         scores: list[Scores] = []
         changed = Filter(path_globs=[literal_glob(path) for path in unpublished]) if unpublished else None
-        for text, known in zip(asked.values(), given.values(), strict=True):
+        for text, cosines in zip(texts_with_vectors.values(), cosines_of.values(), strict=True):
             near = view.dense(text.vector, most, floor, changed, cancel) if changed else []
-            kept = (doc for doc, chunk in docs.items() if chunk not in known and chunk not in lacking)
+            kept = (doc for doc, chunk in docs.items() if chunk not in cosines and chunk not in lacking)
             wanted = list(dict.fromkeys([*kept, *(scored.doc for scored in near)]))
             compared = view.evidence(replace(text, dense=None).parsed(quotes=False), wanted)
             scores.append({ChunkId(candidate.id): candidate.dense for candidate in compared})
@@ -123,18 +123,18 @@ async def compare(
     more = await run(others)
     if lacking:
         vectors = await store.vectors(list(lacking))
-        more = [scores | _scored(text, vectors) for text, scores in zip(asked.values(), more, strict=True)]
+        more = [scores | _scored(text, vectors) for text, scores in zip(texts_with_vectors.values(), more, strict=True)]
     compared = {
-        name: replace(text, dense=tuple((scores | given[name]).items()))
-        for (name, text), scores in zip(asked.items(), more, strict=True)
+        name: replace(text, dense=tuple((scores | cosines_of[name]).items()))
+        for (name, text), scores in zip(texts_with_vectors.items(), more, strict=True)
     }
     return replace(prepared, texts={**prepared.texts, **compared})
 
 
 def _scored(text: SearchText, vectors: Mapping[ChunkId, bytes]) -> Scores:
-    asked = Vectors(text.vector, len(text.vector) // 4).floats(0)
-    return {chunk: _dot(asked, vector) for chunk, vector in vectors.items()}
+    floats = Vectors(text.vector, len(text.vector) // 4).floats(0)
+    return {chunk: _dot(floats, vector) for chunk, vector in vectors.items()}
 
 
-def _dot(asked: Sequence[float], vector: bytes) -> float:
-    return float(sum(map(operator.mul, asked, Vectors(vector, len(asked)).floats(0))))
+def _dot(floats: Sequence[float], vector: bytes) -> float:
+    return float(sum(map(operator.mul, floats, Vectors(vector, len(floats)).floats(0))))

@@ -52,14 +52,14 @@ def best_files(
     candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
     pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
     infos = view.describe([ranked.doc for ranked in pool])
-    found = [relevance(ranked, context.question, prepared.model.floor) for ranked in pool]
-    return group((key(info), score) for info, score in zip(infos, found, strict=True))[:n_files]
+    relevances = [relevance(ranked, context.question, prepared.model.floor) for ranked in pool]
+    return group((key(info), score) for info, score in zip(infos, relevances, strict=True))[:n_files]
 
 
 def file_chunks(view: SnapshotView, path: str, cancel: CancelToken) -> list[Chunk]:
     """Return the chunks of a file as they stand now; those that can't be given are left out."""
-    given = view.read_current([info.doc for info in view.file_chunks(path)], cancel)
-    return [to_chunk(chunk) for chunk in given if not isinstance(chunk, str)]
+    current_texts = view.read_current([info.doc for info in view.file_chunks(path)], cancel)
+    return [to_chunk(chunk) for chunk in current_texts if not isinstance(chunk, str)]
 
 
 def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -70,12 +70,12 @@ def group(scores: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(((key, round(value, 4)) for key, value in sums.items()), key=lambda pair: (-pair[1], pair[0]))
 
 
-def located_files(found: Retrieval) -> tuple[LocatedFile, ...]:
+def located_files(retrieval: Retrieval) -> tuple[LocatedFile, ...]:
     """Return the files of an answer, with reasons, in the order of their best hits."""
-    if found.files:
-        return found.files
+    if retrieval.files:
+        return retrieval.files
     best: dict[str, Hit] = {}
-    for hit in found.hits:
+    for hit in retrieval.hits:
         best.setdefault(hit.chunk.path, hit)
     return tuple(LocatedFile(path, _reasons(hit)) for path, hit in best.items())
 

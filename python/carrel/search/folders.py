@@ -37,23 +37,24 @@ def named_drop(drop: Dropped, name: str) -> Dropped:
 def named_offer(offer: Offer, name: str) -> Offer:
     """Return the offer of the folder of this name."""
 
-    def passages(given: Sequence[Passage]) -> tuple[Passage, ...]:
-        return tuple(replace(passage, hit=named_hit(passage.hit, name)) for passage in given)
+    def named(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        return tuple(replace(passage, hit=named_hit(passage.hit, name)) for passage in passages)
 
     return replace(
         offer,
         hits=tuple(named_hit(hit, name) for hit in offer.hits),
         chunks=tuple((named_hit(hit, name), share) for hit, share in offer.chunks),
         sure=tuple(named_hit(hit, name) for hit in offer.sure),
-        related=passages(offer.related),
-        whole=passages(offer.whole),
+        related=named(offer.related),
+        whole=named(offer.whole),
     )
 
 
-def explained_in(found: Retrieval, items: Sequence[ContextItem], name: str) -> list[Explanation]:
+def explained_in(retrieval: Retrieval, items: Sequence[ContextItem], name: str) -> list[Explanation]:
     """Explain every candidate of the folder of this name, where `items` are those of a pack of several folders."""
     here = [replace(item, hit=plain_hit(item.hit)) for item in items if item.hit.chunk.folder == name]
-    return [replace(one, path=f"{name}/{one.path}") for one in explain_ranked(found, here, packed=bool(items))]
+    explanations = explain_ranked(retrieval, here, packed=bool(items))
+    return [replace(explanation, path=f"{name}/{explanation.path}") for explanation in explanations]
 
 
 def filters_in(filters: Filters, name: str, inner: Sequence[str]) -> Filters:

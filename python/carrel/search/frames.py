@@ -33,16 +33,16 @@ def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], filters: Filte
     of_functions = {(frame.path, frame.line) for frame in frames if frame.function}
     frames = [frame for frame in frames if frame.function or (frame.path, frame.line) not in of_functions]
     files = _Files(view)
-    found = (files.chunk(frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
-    return allowed(view, list(dict.fromkeys(doc for doc in found if doc is not None)), filters, cancel)
+    docs = (files.chunk(frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
+    return allowed(view, list(dict.fromkeys(doc for doc in docs if doc is not None)), filters, cancel)
 
 
 def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
     """Return the order with these places before all others, in their order, each as relevant as what a trace goes through."""
-    levels = {one.candidate.doc: len(places) - at for at, one in enumerate(places)}
+    levels = {place.candidate.doc: len(places) - at for at, place in enumerate(places)}
     all_places = (
-        replace(one, relevance=max(one.relevance, OF_A_TRACE)) if one.candidate.doc in levels else one
-        for one in order.with_missing(places).places
+        replace(place, relevance=max(place.relevance, OF_A_TRACE)) if place.candidate.doc in levels else place
+        for place in order.with_missing(places).places
     )
     return replace(order, places=tuple(all_places)).lifted(step, levels)
 
@@ -66,8 +66,8 @@ class _Files:
             return None
         of_name = [nearest for path in alike if (nearest := self._nearest(path, frame))]
         at_line = [] if of_name else [chunk for path in alike for chunk in self._of(path) if not _lines_off(chunk, frame)]
-        found = of_name or [chunk for chunk in at_line if self._holds(chunk, frame.function)]
-        return found[0].doc if len({chunk.path for chunk in found}) == 1 else None
+        matches = of_name or [chunk for chunk in at_line if self._holds(chunk, frame.function)]
+        return matches[0].doc if len({chunk.path for chunk in matches}) == 1 else None
 
     def _of(self, path: str) -> list[ChunkInfo]:
         if path not in self._chunks:

@@ -91,23 +91,25 @@ def order_chunks(
 ) -> Order:
     """Return all chunks that a part of the text finds. `files` holds the file of each; a step is what a signal adds."""
     by_part = {part: {r.doc: r for r in ranked} for part, ranked in lists.items()}
-    known = dict(by_part.get(LEAD, {}))
+    candidates = dict(by_part.get(LEAD, {}))
     for of_part in by_part.values():
-        known = {**of_part, **known}
-    docs = sorted(known, key=lambda doc: (known[doc].path, known[doc].start_line))  # what decides between equal ones
+        candidates = {**of_part, **candidates}
+    # What decides between equal ones.
+    docs = sorted(candidates, key=lambda doc: (candidates[doc].path, candidates[doc].start_line))
     places: dict[int, float] = defaultdict(float)
     for of_part in by_part.values():
         for place, doc in enumerate(of_part):
             places[doc] += PLACE / (PLACE + place)
     weighing = _Weighing(issue, by_part, files, definers)
     before: dict[str, int] = defaultdict(int)
-    found: dict[int, Place] = {}
+    place_of: dict[int, Place] = {}
     for doc in sorted(docs, key=places.__getitem__, reverse=True):
-        path = known[doc].path
-        steps = tuple(zip(FITTED._fields, map(mul, FITTED, weighing.signals(doc, known[doc], path, before[path])), strict=True))
-        found[doc] = Place(known[doc], sum(gain for _, gain in steps), relevance(known[doc]), steps)
+        candidate = candidates[doc]
+        path = candidate.path
+        steps = tuple(zip(FITTED._fields, map(mul, FITTED, weighing.signals(doc, candidate, path, before[path])), strict=True))
+        place_of[doc] = Place(candidate, sum(gain for _, gain in steps), relevance(candidate), steps)
         before[path] += 1
-    order = Order(sort(found[doc] for doc in docs))
+    order = Order(sort(place_of[doc] for doc in docs))
     best_of_file = {place.candidate.path: place.candidate.doc for place in reversed(order.places)}
     bonus = {doc: BEST_CHUNK_BONUS * files[path].place for path, doc in best_of_file.items()}
     return order.moved("best_of_its_file", bonus)
@@ -159,10 +161,10 @@ def _last_name(symbol: str) -> str:
     return name[0] if (name := _LAST_NAME.search(last)) else ""
 
 
-def _shares_of_words(found: Mapping[int, Candidate]) -> dict[int, float]:
+def _shares_of_words(candidates: Mapping[int, Candidate]) -> dict[int, float]:
     """Return the lexical score of each chunk as a share of the best one's."""
-    most = max((r.lexical for r in found.values()), default=0.0)
-    return {doc: r.lexical / most for doc, r in found.items()} if most > 0 else {}
+    most = max((r.lexical for r in candidates.values()), default=0.0)
+    return {doc: r.lexical / most for doc, r in candidates.items()} if most > 0 else {}
 
 
 def _last_traced(issue: IssueText, definers: Definers) -> frozenset[int]:

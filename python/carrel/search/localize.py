@@ -56,7 +56,7 @@ _TOOLING_PENALTY = -0.9
 _TEST_OR_DOCUMENT_PENALTY = -6.0
 """Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
 
-_TOLD_PLACES = 3
+_BEST_PLACES = 3
 """A place further down a list is no reason that a person would give."""
 _MOST_DEFINERS = 8
 """A name that more chunks define tells nothing."""
@@ -106,9 +106,9 @@ class _FileEvidence:
         if reason:
             self.reasons[reason] = None
 
-    def told(self) -> tuple[str, ...]:
+    def explanation(self) -> tuple[str, ...]:
         """Return the reasons, the most telling first."""
-        places = ", ".join(f"number {place + 1} for the {part}" for part, place in self.places.items() if place < _TOLD_PLACES)
+        places = ", ".join(f"number {place + 1} for the {part}" for part, place in self.places.items() if place < _BEST_PLACES)
         return (*self.reasons, *([places] if places else []))
 
 
@@ -139,13 +139,13 @@ def localize(
     editor = editor_context(query)
     texts, messages = list(prepared.texts.values()), prepared.messages
     each = search_each(view, texts, query, prepared.model.floor, cancel, quotes=False, messages=messages)
-    found, printed = each[: len(texts)], each[len(texts) :]
+    results, printed = each[: len(texts)], each[len(texts) :]
     watch.lap("search")
     lists = {
         part: rank(candidates, about, editor, without=_WITHOUT)
-        for part, (candidates, about) in zip(prepared.texts, found, strict=True)
+        for part, (candidates, about) in zip(prepared.texts, results, strict=True)
     }
-    context = next((about for part, (_, about) in zip(prepared.texts, found, strict=True) if part == LEAD), found[0][1])
+    context = next((about for part, (_, about) in zip(prepared.texts, results, strict=True) if part == LEAD), results[0][1])
     watch.lap("rank")
     definers = _definers(view, issue)
     files = _files(issue, lists, definers)
@@ -162,31 +162,32 @@ def localize(
     if issue.is_output and traced:
         of_whole = texts[-1].parsed(quotes=False)
         running = score(view.evidence(of_whole, traced[:_MOST_FRAMES]), context, editor)
-        order = with_places(order, [Place(one, 0.0, relevant(one)) for one in running], "in_trace")
+        order = with_places(order, [Place(candidate, 0.0, relevant(candidate)) for candidate in running], "in_trace")
     order = order.lifted("pinned", _best_of(frozenset(query.pinned), order))
-    located = tuple(LocatedFile(path, files[path].told()) for path in dict.fromkeys(one.path for one in order.ranked))
+    paths = dict.fromkeys(candidate.path for candidate in order.ranked)
+    located = tuple(LocatedFile(path, files[path].explanation()) for path in paths)
     watch.lap("join")
     return Localization(located, order, context, bool(writers or traced))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:
     """Return the chunks that write the messages which were asked for, the best few of each."""
-    found: dict[int, Candidate] = {}
+    writers: dict[int, Candidate] = {}
     for ranked in rankings:
         for best in ranked[:_MOST_WRITERS]:
             if best.verbatim >= _LEAST_HELD and best.verbatim_words >= _LEAST_WORDS:
-                found.setdefault(best.doc, best)
-    return list(found.values())
+                writers.setdefault(best.doc, best)
+    return list(writers.values())
 
 
 def _with_writers(order: Order, writers: Sequence[Place]) -> Order:
     """Return the order with what writes a message first, whatever it scores."""
-    return order.with_missing(writers).lifted("writes_message", {one.candidate.doc: 1 for one in writers})
+    return order.with_missing(writers).lifted("writes_message", {writer.candidate.doc: 1 for writer in writers})
 
 
 def _best_of(pinned: frozenset[str], order: Order) -> dict[int, int]:
     """Return the best chunk of each pinned file, on level 1."""
-    best = {path: one.candidate.doc for one in reversed(order.places) if (path := one.candidate.path) in pinned}
+    best = {path: place.candidate.doc for place in reversed(order.places) if (path := place.candidate.path) in pinned}
     return dict.fromkeys(best.values(), 1)
 
 
@@ -219,13 +220,13 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Define
                 best["share"] = max(best["share"], r.file_share)
     later_kinds = _later_kinds(issue.title)
     generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
-    for path, found in files.items():
-        best = found.best
-        found.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
-        found.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
-        found.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
-        found.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
-        found.add(found.path_gain)
+    for path, evidence in files.items():
+        best = evidence.best
+        evidence.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
+        evidence.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
+        evidence.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
+        evidence.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
+        evidence.add(evidence.path_gain)
     _add_definers(issue, files, definers)
     _add_named_places(issue, files)
     return files
@@ -293,14 +294,14 @@ def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
     parts = [part for part in written.split("/") if part not in ("", ".", "..")]
     if not parts:
         return ()
-    found = [path for path in by_name.get(parts[-1], ()) if path == parts[-1] or path.endswith("/" + parts[-1])]
+    owners = [path for path in by_name.get(parts[-1], ()) if path == parts[-1] or path.endswith("/" + parts[-1])]
     for take in range(2, len(parts) + 1):
         end = "/".join(parts[-take:])
-        narrowed = [path for path in found if path == end or path.endswith("/" + end)]
+        narrowed = [path for path in owners if path == end or path.endswith("/" + end)]
         if not narrowed:
             break
-        found = narrowed
-    return found if len(found) <= _MOST_OWNERS else ()
+        owners = narrowed
+    return owners if len(owners) <= _MOST_OWNERS else ()
 
 
 def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
@@ -311,17 +312,17 @@ def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
         stem = parts[take - 1]
         ends = [f"{folder}/{stem}.{suffix}" for suffix in ("py", "java", "kt", "scala", "ex", "hs", "cs")]
         ends.append(f"{folder}/{stem}/__init__.py")
-        found = [
+        paths = [
             path for end in ends for path in by_name.get(end.rpartition("/")[2], ()) if path == end or path.endswith("/" + end)
         ]
-        if found:
-            return found if len(found) <= _MOST_OWNERS else ()
+        if paths:
+            return paths if len(paths) <= _MOST_OWNERS else ()
     return ()
 
 
 def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
     """Return where each file stands."""
-    best = max((found.score for found in files.values()), default=0.0)
+    best = max((evidence.score for evidence in files.values()), default=0.0)
     by_score = sorted(files, key=lambda path: (-files[path].score, path))
     return {
         path: FileStanding(

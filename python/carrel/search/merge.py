@@ -67,18 +67,18 @@ def merge_by_score(lists: Sequence[Sequence[Hit]], most: int, *, first: Callable
 
 def summed(stages: Sequence[dict[str, float]]) -> dict[str, float]:
     """Add up milliseconds by stage."""
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for part in stages:
         for stage, milliseconds in part.items():
-            found[stage] = round(found.get(stage, 0.0) + milliseconds, 3)
-    return found
+            sums[stage] = round(sums.get(stage, 0.0) + milliseconds, 3)
+    return sums
 
 
 def _stands_for(rankings: Sequence[Ranking]) -> dict[int, Candidate]:
     """Join what stands for twins: what any of the texts means stays."""
-    found = {doc: meant for ranking in reversed(rankings) for doc, meant in ranking.stands_for.items()}
-    meant = {one.doc for ranking in rankings for one in ranking.stands_for.values()}
-    return {doc: one for doc, one in found.items() if doc not in meant}
+    candidates = {doc: meant for ranking in reversed(rankings) for doc, meant in ranking.stands_for.items()}
+    meant = {candidate.doc for ranking in rankings for candidate in ranking.stands_for.values()}
+    return {doc: candidate for doc, candidate in candidates.items() if doc not in meant}
 
 
 def _counted(rankings: Sequence[Ranking]) -> CandidateCounts:

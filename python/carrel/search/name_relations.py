@@ -26,7 +26,7 @@ Kind = Literal["users", "heirs", "definitions", "callees"]
 
 MOST_CHUNKS = 100
 """Chunks that hold a name and are read."""
-_FOUND = 1_000
+_POOL = 1_000
 """Chunks that hold a name and are found; `MOST_CHUNKS` of them are read."""
 LINES_AROUND = 2
 HEAD_LINES = 8
@@ -99,37 +99,37 @@ def related(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelT
     """Return the lines that answer a question about a name, best first; none for any other question, or for a name that nothing
     in the index defines. They are as sure as the first of the `hits`. Raises `Cancelled`.
     """
-    asked = read(ranking.diagnostics.rewritten or query.text)
-    if asked is None or not hits:
+    question = read(ranking.diagnostics.rewritten or query.text)
+    if question is None or not hits:
         return ()
     look = _Lookup(ranking, hits[0].score, query, cancel)
-    defining = look.defining(asked.name)
-    if not defining and not look.is_defined(asked.name):
+    defining = look.defining(question.name)
+    if not defining and not look.is_defined(question.name):
         return ()
-    if asked.kind == "callees":
-        return look.callees(asked.name, defining[0]) if defining else ()
-    if asked.kind == "definitions":
-        return tuple(_at_head(hit, asked.name) for hit in defining)
-    word = _whole_word(asked.name)
-    return look.users(asked.name, word) if asked.kind == "users" else look.heirs(asked.name, word)
+    if question.kind == "callees":
+        return look.callees(question.name, defining[0]) if defining else ()
+    if question.kind == "definitions":
+        return tuple(_at_head(hit, question.name) for hit in defining)
+    word = _whole_word(question.name)
+    return look.users(question.name, word) if question.kind == "users" else look.heirs(question.name, word)
 
 
-def related_first(found: Retrieval, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
+def related_first(retrieval: Retrieval, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
     """Return the search with what answers a question about a name before the rest, each with the lines that do as its focus.
 
     Raises `Cancelled`.
     """
     firsts: dict[str, Hit] = {}
-    for passage in related(ranking, found.hits, query, cancel):
+    for passage in related(ranking, retrieval.hits, query, cancel):
         chunk = passage.hit.chunk
         start = chunk.span.start_line + passage.first
         firsts.setdefault(chunk.id, replace(passage.hit, focus=(start, start + passage.count - 1)))
     if not firsts:
-        return found
-    known = {hit.chunk.id: hit for hit in found.hits}
-    answering = (replace(known.get(key, hit), focus=hit.focus, score=hit.score) for key, hit in firsts.items())
-    others = (hit for hit in found.hits if hit.chunk.id not in firsts)
-    return replace(found, hits=(*answering, *others)[: query.limit])
+        return retrieval
+    hit_of = {hit.chunk.id: hit for hit in retrieval.hits}
+    answering = (replace(hit_of.get(key, hit), focus=hit.focus, score=hit.score) for key, hit in firsts.items())
+    others = (hit for hit in retrieval.hits if hit.chunk.id not in firsts)
+    return replace(retrieval, hits=(*answering, *others)[: query.limit])
 
 
 class _Lookup:
@@ -137,7 +137,7 @@ class _Lookup:
 
     def __init__(self, ranking: Ranking, score: float, query: Query, cancel: CancelToken) -> None:
         self._ranking, self._score, self._query, self._cancel = ranking, score, query, cancel
-        self._place: Mapping[int, int] = {found.doc: place for place, found in enumerate(ranking.order.ranked)}
+        self._place: Mapping[int, int] = {candidate.doc: place for place, candidate in enumerate(ranking.order.ranked)}
 
     def is_defined(self, name: str) -> bool:
         """Tell whether code defines a name, whatever the filters leave out."""
@@ -168,13 +168,13 @@ class _Lookup:
                 kind = 2 if hit.chunk.source != "code" else 0 if calls else 1 if code else 2
                 is_test = "test" in path_kinds(hit.chunk.path)
                 ranked.append(((is_test, kind, defines), hit, chosen))
-        ranked.sort(key=lambda one: one[0])
+        ranked.sort(key=lambda entry: entry[0])
         return tuple(passage for _, hit, rows in ranked for passage in _around(hit, rows, LINES_AROUND))
 
     def heirs(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
         """Return the declarations that name a type as what they extend or implement."""
         itself = re.compile(rf"\b(?:class|interface|struct|trait|type|enum|record|protocol)\s+{re.escape(name)}\b")
-        found: list[Passage] = []
+        passages: list[Passage] = []
         for hit in self._holding(name):
             rows = rows_of(hit.chunk.text)
             lines = [
@@ -185,23 +185,23 @@ class _Lookup:
                 and not itself.search(row)
                 and not _COMMENT.match(row)
             ]
-            found += _around(hit, lines, 1)
-        return tuple(found)
+            passages += _around(hit, lines, 1)
+        return tuple(passages)
 
     def callees(self, name: str, first: Hit) -> tuple[Passage, ...]:
         """Return the first definition of a name, and those of what is called in it."""
         names = [called for called in dict.fromkeys(_CALLED.findall(first.chunk.text)) if called != name][:MOST_CALLED]
-        found = [Passage(first, 0, len(rows_of(first.chunk.text)))]
+        passages = [Passage(first, 0, len(rows_of(first.chunk.text)))]
         for called, listed in zip(names, self._ranking.view.exact_definitions(names, AMBIGUOUS), strict=True):
             near = [doc for doc, path in listed if path == first.chunk.path]
             docs = near or ([doc for doc, _ in listed] if len(listed) < AMBIGUOUS else [])
-            found += [_at_head(hit, called) for hit in self._read(docs)[:1] if _is_called(hit, called)]
-        return tuple(found)
+            passages += [_at_head(hit, called) for hit in self._read(docs)[:1] if _is_called(hit, called)]
+        return tuple(passages)
 
     def _holding(self, name: str, *, own_last: bool = False) -> list[Hit]:
         [(candidates, _)] = self._ranking.view.find(
             [query_words.read(name).parsed()],
-            pool=_FOUND,
+            pool=_POOL,
             floor=2.0,
             filter=native_filter(self._query.filters),
             pinned=None,
@@ -209,13 +209,13 @@ class _Lookup:
             cancel=self._cancel,
         )
 
-        def behind(found: Candidate) -> tuple[bool, bool, float, str, int]:
+        def behind(candidate: Candidate) -> tuple[bool, bool, float, str, int]:
             """Order chunks, since more may hold the name than are read: tests, and with `own_last` its definitions, are last."""
-            defines = own_last and _last_part(found.symbol) == name
-            return ("test" in path_kinds(found.path), defines, -found.lexical, found.path, found.start_line)
+            defines = own_last and _last_part(candidate.symbol) == name
+            return ("test" in path_kinds(candidate.path), defines, -candidate.lexical, candidate.path, candidate.start_line)
 
         best = sorted(candidates, key=behind)
-        return self._read([found.doc for found in best[:MOST_CHUNKS]])
+        return self._read([candidate.doc for candidate in best[:MOST_CHUNKS]])
 
     def _read(self, docs: Sequence[int]) -> list[Hit]:
         """Return chunks as they stand now, what the question is nearest to first."""

@@ -47,8 +47,8 @@ class Order:
 
     def with_missing(self, places: Iterable[Place]) -> Order:
         """Return the order with places whose candidates it lacks."""
-        known = {place.candidate.doc for place in self.places}
-        return replace(self, places=sort((*self.places, *(place for place in places if place.candidate.doc not in known))))
+        docs = {place.candidate.doc for place in self.places}
+        return replace(self, places=sort((*self.places, *(place for place in places if place.candidate.doc not in docs))))
 
     def moved(self, step: str, gains: Mapping[int, float]) -> Order:
         """Return the order with amounts added, by the candidates' numbers. What scores the same stays in order."""

@@ -94,18 +94,18 @@ def joined(offers: Sequence[Offer], hits: Sequence[Hit]) -> Offer:
     A share of a folder's best score counts as much as its best hit is relevant, and a word is as rare as where it is least so.
     """
     rarity: dict[str, float] = {}
-    for one in offers:
-        for word, rare in one.rarity.items():
+    for part in offers:
+        for word, rare in part.rarity.items():
             rarity[word] = min(rare, rarity.get(word, rare))
-    best_first = sorted(offers, key=lambda one: -_best(one))
-    related = tuple(passage for one in best_first for passage in one.related)
+    best_first = sorted(offers, key=lambda part: -_best(part))
+    related = tuple(passage for part in best_first for passage in part.related)
     whole = best_first[0].whole
-    if any(one.in_order for one in offers):
+    if any(part.in_order for part in offers):
         return replace(_in_order(hits, rarity), related=related, whole=whole)
     top = _best(best_first[0]) or 1.0
-    sure = (*hits[:1], *(hit for one in offers for hit in one.sure[1:]))
+    sure = (*hits[:1], *(hit for part in offers for hit in part.sure[1:]))
     ids = {hit.chunk.id for hit in (*sure, *hits)}
-    scaled = ((hit, share * _best(one) / top) for one in best_first for hit, share in one.chunks)
+    scaled = ((hit, share * _best(part) / top) for part in best_first for hit, share in part.chunks)
     chunks = tuple((hit, share) for hit, share in scaled if share >= LEAST_SHARE or hit.chunk.id in ids)
     return Offer(tuple(hits), chunks, sure, rarity, in_order=False, related=related, whole=whole)
 
@@ -118,7 +118,7 @@ def whole_definition(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel
     if not hits or not ranking.context.question.identifier:
         return ()
     first = hits[0].chunk
-    candidate = next((one for one in ranking.order.ranked if one.id == first.id), None)
+    candidate = next((candidate for candidate in ranking.order.ranked if candidate.id == first.id), None)
     if candidate is None or candidate.defines < 1 or first.source != "code":
         return ()
     name = first.symbol.removesuffix(HEADER)
@@ -128,8 +128,8 @@ def whole_definition(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel
     docs = [candidate.doc, *(info.doc for info in parts)][:MOST_CHUNKS]
     read = ranking.view.read_best(docs, MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
     chunks = [to_chunk(current) for current in read if not isinstance(current, str)]
-    known = {hit.chunk.id: hit for hit in hits}
-    whole = [replace(known.get(chunk.id, hits[0]), chunk=chunk, focus=None) for chunk in chunks]
+    hit_of = {hit.chunk.id: hit for hit in hits}
+    whole = [replace(hit_of.get(chunk.id, hits[0]), chunk=chunk, focus=None) for chunk in chunks]
     return tuple(Passage(hit, 0, len(rows_of(hit.chunk.text))) for hit in whole)
 
 
@@ -166,12 +166,12 @@ def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: Can
     alone.sort(key=lambda r: (r.id not in ids, -r.score, r.path, r.start_line))
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     read = ranking.view.read_best([r.doc for r in alone], MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
-    found: list[tuple[Hit, float]] = []
+    candidates: list[tuple[Hit, float]] = []
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):
             place = place_of[candidate.doc]
-            found.append((Hit(to_chunk(current), place.relevance, signals(place)), max(candidate.score, 0.0) / top))
-    return found
+            candidates.append((Hit(to_chunk(current), place.relevance, signals(place)), max(candidate.score, 0.0) / top))
+    return candidates
 
 
 def _passages(chunks: Sequence[tuple[Hit, float]], rarity: Mapping[str, float]) -> tuple[Passage, ...]:

@@ -110,8 +110,8 @@ def _written(places: Sequence[_Place], names: int) -> str:
             lines.append(folder)
             above = folder
         count = f" ({len(place.files)} files)" if len(place.files) > 1 else ""
-        known = ", ".join(place.names(names))
-        lines.append(f"{'  ' if folder else ''}{name}{count}{': ' if known else ''}{known}")
+        contents = ", ".join(place.names(names))
+        lines.append(f"{'  ' if folder else ''}{name}{count}{': ' if contents else ''}{contents}")
     return "\n".join(lines)
 
 

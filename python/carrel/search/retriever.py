@@ -70,7 +70,7 @@ class Retrieval:
     """Hits, best first, and what is needed to explain them."""
 
     hits: tuple[Hit, ...]
-    given: tuple[int, ...]  # which candidates they are, in their order
+    hit_docs: tuple[int, ...]  # which candidates they are, in their order
     dropped: tuple[Dropped, ...]
     order: Order
     context: RankingContext
@@ -122,14 +122,14 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken) -> Ra
     search = _Search(view, prepared, editor_context(query), cancel)
     search.watch.stages["embed"] = prepared.milliseconds
     if not query.text.strip():
-        found = _Found(Order(), RankingContext(query_words.read("")))
-        return search.ranking(found, RetrievalDiagnostics(prepared.model.id))
-    found = search.issue(prepared.issue) if prepared.issue else search.question()
-    return search.ranking(found, _diagnostics(found.order, found.context, prepared, found.meant))
+        result = _Result(Order(), RankingContext(query_words.read("")))
+        return search.ranking(result, RetrievalDiagnostics(prepared.model.id))
+    result = search.issue(prepared.issue) if prepared.issue else search.question()
+    return search.ranking(result, _diagnostics(result.order, result.context, prepared, result.meant))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Result:
     """Hold what was found for a text, in order. `meant` is the text with its names corrected, where that was searched for."""
 
     order: Order
@@ -150,32 +150,32 @@ class _Search:
         self._floor, self._cancel = prepared.model.floor, cancel
         self._read_files = ReadFiles()
 
-    def ranking(self, found: _Found, diagnostics: RetrievalDiagnostics) -> Ranking:
+    def ranking(self, result: _Result, diagnostics: RetrievalDiagnostics) -> Ranking:
         """Return what was found with all that reading and explaining it takes."""
         return Ranking(
             self._view,
             self._query,
-            found.order,
-            found.context,
+            result.order,
+            result.context,
             self._editor,
             self.watch.stages,
             diagnostics,
-            found.files,
-            stands_for=found.stands_for,
+            result.files,
+            stands_for=result.stands_for,
             read_files=self._read_files,
-            by_rule=self._prepared.follow_up.text is not None or found.context.question.is_symbol,
-            confidence=found.confidence,
-            alone=found.confidence if found.alone is None else found.alone,
+            by_rule=self._prepared.follow_up.text is not None or result.context.question.is_symbol,
+            confidence=result.confidence,
+            alone=result.confidence if result.alone is None else result.alone,
         )
 
-    def issue(self, issue: IssueText) -> _Found:
+    def issue(self, issue: IssueText) -> _Result:
         """Find the places of a text with the structure of an issue, in parts."""
         located = localize(self._view, issue, self._prepared, self._cancel, self.watch)
         order = located.order
         sure = confidence(order.ranked, located.context.question, self._floor)
-        return _Found(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.of_this_code else sure)
+        return _Result(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.of_this_code else sure)
 
-    def question(self) -> _Found:
+    def question(self) -> _Result:
         """Find the places of a question: by its own words, and by what was said before it."""
         prepared, query, follow_up = self._prepared, self._query, self._prepared.follow_up
         front = (query.active_path,) if follow_up.in_front and query.active_path else ()
@@ -191,7 +191,7 @@ class _Search:
         alone = 0.0 if follow_up.text and not follow_up.in_front else sure
         says = bool(order.places)
         # A question that seems to stand alone and stands somewhere as it is needs no more.
-        sought = follow_up.text or not any(one.literal for one in order.ranked[:BEST])
+        sought = follow_up.text or not any(candidate.literal for candidate in order.ranked[:BEST])
         if len(prepared.texts) > 1 and sought:
             order, of_others = self._with_conversation(order, text, context)
             sure = max(sure, of_others)
@@ -200,7 +200,7 @@ class _Search:
             sure = min(sure, OF_CONVERSATION)
         if follow_up.text:
             best = order.best
-            gains = {one.candidate.doc: follow_up.gain(one.candidate, one.score, best, query) for one in order.places}
+            gains = {place.candidate.doc: follow_up.gain(place.candidate, place.score, best, query) for place in order.places}
             order = order.moved("follow_up", gains)
         order, stands_for = twins.settle(self._view, order, query)
         order = definitions_first(order, context, query)
@@ -209,29 +209,29 @@ class _Search:
             sure = alone = max(sure, OF_A_TRACE)
         self.watch.lap("rank")
         # A change is often wanted in every copy.
-        return _Found(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
+        return _Result(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
 
     def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
         """Return the places that the text names by file and line."""
         named = text.question.places
         docs = chunks_of_frames(self._view, named, self._query.filters, self._cancel) if named else ()
-        found = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
-        return self._placed(found, context)
+        candidates = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
+        return self._placed(candidates, context)
 
-    def _with_conversation(self, own: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
+    def _with_conversation(self, question_order: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
         """Return the order joined with what the texts find that take in what was said, and how sure these are."""
-        found = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
-        others = [(self._ranked(*one), one[1]) for one in found]
-        asked = text.parsed(quotes=False)
-        says = () if self._prepared.follow_up.is_small_talk else (own,)
-        first, *rest = [order for order in (*says, *(other for other, _ in others)) if order.places] or [own]
+        results = self._ask([beside for name, beside in self._prepared.texts.items() if name], self._query)
+        others = [(self._ranked(candidates, about), about) for candidates, about in results]
+        parsed = text.parsed(quotes=False)
+        says = () if self._prepared.follow_up.is_small_talk else (question_order,)
+        first, *rest = [order for order in (*says, *(other for other, _ in others)) if order.places] or [question_order]
         order = joined(
             first,
             rest,
             SHARE_OF_FOLLOW_UP if self._prepared.follow_up.text else SHARE,
-            lambda docs: self._placed(score(self._view.evidence(asked, docs), context, self._editor), context),
+            lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor), context),
         )
-        return order, max((confidence(one.ranked, about.question, self._floor) for one, about in others), default=0.0)
+        return order, max((confidence(other.ranked, about.question, self._floor) for other, about in others), default=0.0)
 
     def _ask(self, texts: Sequence[SearchText], query: Query) -> list[tuple[list[Candidate], RankingContext]]:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
@@ -245,7 +245,7 @@ class _Search:
 
 def placed(candidates: Sequence[Candidate], context: RankingContext, floor: float) -> tuple[Place, ...]:
     """Return candidates in their places, each with its relevance."""
-    return tuple(Place(one, one.score, relevance(one, context.question, floor)) for one in candidates)
+    return tuple(Place(candidate, candidate.score, relevance(candidate, context.question, floor)) for candidate in candidates)
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
@@ -259,14 +259,15 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
         return order
     pinned = frozenset(query.pinned)
 
-    def level(found: Candidate) -> int:
-        if found.path in pinned:
+    def level(candidate: Candidate) -> int:
+        if candidate.path in pinned:
             return 3
-        if found.defines < 1 or not query_words.is_named(found.symbol, identifier) or detect_language(found.path) in _NOT_CODE:
+        symbol = candidate.symbol
+        if candidate.defines < 1 or not query_words.is_named(symbol, identifier) or detect_language(candidate.path) in _NOT_CODE:
             return 0
-        return 2 if query_words.ends_with(found.symbol, identifier) else 1
+        return 2 if query_words.ends_with(symbol, identifier) else 1
 
-    return order.lifted("definition", {found.doc: level(found) for found in order.ranked})
+    return order.lifted("definition", {candidate.doc: level(candidate) for candidate in order.ranked})
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:
@@ -275,13 +276,13 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
     With `one_of_twins` no place is given to a copy for which another one stands.
     """
     watch = Stopwatch()
-    hits, given, dropped = list[Hit](), list[int](), list[Dropped]()
+    hits, hit_docs, dropped = list[Hit](), list[int](), list[Dropped]()
     if query.text.strip():
-        hits, given, dropped = _take(ranking, query, cancel, one_of_twins)
+        hits, hit_docs, dropped = _take(ranking, query, cancel, one_of_twins)
         watch.lap("read")
     return Retrieval(
         tuple(hits),
-        tuple(given),
+        tuple(hit_docs),
         tuple(dropped),
         ranking.order,
         ranking.context,
@@ -324,7 +325,7 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
     docs = [place.candidate.doc for place in wanted]
     current_texts = ranking.view.read_best(docs, query.limit, left_out, cancel, files=ranking.read_files)
     hits: list[Hit] = []
-    given: list[int] = []
+    hit_docs: list[int] = []
     dropped: list[Dropped] = []
     for place, current in zip(wanted, current_texts, strict=False):  # as far as was read
         ranked = place.candidate
@@ -332,16 +333,16 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
         chunk = to_chunk(current)
-        given.append(ranked.doc)
+        hit_docs.append(ranked.doc)
         rarity = ranking.context_of(ranked.doc).rarity
         seen = signals(place, rerank=order.reranked.get(ranked.doc))
         hits.append(Hit(chunk, place.relevance, seen, focus(chunk, rarity, sought=ranked.defines > 0)))
-    there = set(given)
+    there = set(hit_docs)
     for ranked in (place.candidate for place in best[: query.limit]):  # those that would have been given
         if (meant := stands_for.get(ranked.doc)) and meant.doc in there:
             reason = f"another variant of {meant.path}:{meant.start_line}-{meant.end_line}"
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, reason))
-    return hits, given, dropped
+    return hits, hit_docs, dropped
 
 
 def to_chunk(current: CurrentChunk) -> Chunk:

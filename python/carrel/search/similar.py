@@ -25,11 +25,12 @@ def similar(
     `floor` is the cosine below which the model's hits are noise.
     """
     here = [info for info in view.file_chunks(path) if info.start_line <= lines[1] and lines[0] <= info.end_line]
-    found = view.dense(vector, limit + len(here) + 5, floor, native_filter(filters or Filters()), cancel)
+    candidates = view.dense(vector, limit + len(here) + 5, floor, native_filter(filters or Filters()), cancel)
     skip = {info.doc for info in here}
-    found = [candidate for candidate in found if candidate.doc not in skip]
+    candidates = [candidate for candidate in candidates if candidate.doc not in skip]
     hits: list[Hit] = []
-    for rank, (candidate, current) in enumerate(zip(found, view.read_current([c.doc for c in found], cancel), strict=True), 1):
+    current_texts = view.read_current([candidate.doc for candidate in candidates], cancel)
+    for rank, (candidate, current) in enumerate(zip(candidates, current_texts, strict=True), 1):
         if not isinstance(current, str) and len(hits) < limit:
             score = round(min(max(candidate.score, 0.0), 1.0), 4)
             hits.append(Hit(to_chunk(current), score, Signals(dense=candidate.score, dense_rank=rank)))
@@ -38,8 +39,8 @@ def similar(
 
 def stored_vector(view: SnapshotView, path: str, lines: tuple[int, int]) -> bytes:
     """Return the vector of the chunk that these lines are; empty where they are none, and have to be embedded."""
-    own = next((info for info in view.file_chunks(path) if _is(info, lines)), None)
-    return view.vector(own.doc) if own else b""
+    chunk = next((info for info in view.file_chunks(path) if _is(info, lines)), None)
+    return view.vector(chunk.doc) if chunk else b""
 
 
 def _is(info: ChunkInfo, lines: tuple[int, int]) -> bool:

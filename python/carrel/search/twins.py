@@ -49,20 +49,22 @@ def settle(view: SnapshotView, order: Order, query: Query) -> tuple[Order, Mappi
     stands_for: dict[int, Candidate] = {}
     gains: dict[int, float] = {}
     scores = {place.candidate.doc: place.score for place in order.places}
-    asked, front = _read(query.searched_text)[1] - {("system", "other")}, _read(query.active_path or "")[1]
+    question, front = _read(query.searched_text)[1] - {("system", "other")}, _read(query.active_path or "")[1]
     system, processor = machine()
     usual = frozenset({("system", system), ("processor", processor), ("manner", "sync"), ("age", "current")})
-    for group in _same_names(view, [one for one in order.ranked if not query.leaves_out(one.path, one.start_line, one.end_line)]):
-        marks = {one.path: _read(one.path)[1] for one in group}
-        named = {path: _fit(asked, variant) for path, variant in marks.items()}
+    ranked = [r for r in order.ranked if not query.leaves_out(r.path, r.start_line, r.end_line)]
+    for group in _same_names(view, ranked):
+        marks = {twin.path: _read(twin.path)[1] for twin in group}
+        named = {path: _fit(question, variant) for path, variant in marks.items()}
         wants = {path: (_fit(front, variant), _fit(usual, variant), _newness(variant)) for path, variant in marks.items()}
-        meant = max(group, key=lambda one: (named[one.path], *wants[one.path]))
+        meant = max(group, key=lambda twin: (named[twin.path], *wants[twin.path]))
         if meant is not group[0]:
             gains[meant.doc] = math.nextafter(scores[group[0].doc], math.inf) - scores[meant.doc]
-        for one in group:
-            stays = marks[one.path] == marks[meant.path] or named[one.path] == named[meant.path] > 0 or one.path in query.pinned
+        for twin in group:
+            path = twin.path
+            stays = marks[path] == marks[meant.path] or named[path] == named[meant.path] > 0 or path in query.pinned
             if not stays:
-                stands_for[one.doc] = meant
+                stands_for[twin.doc] = meant
     return order.moved("variant", gains), stands_for
 
 
@@ -104,15 +106,15 @@ def _newness(marks: _Marks) -> list[float]:
 def _same_names(view: SnapshotView, order: Sequence[Candidate]) -> list[list[Candidate]]:
     """Group candidates in variants of a file by what they hold: a symbol, or the same few definitions."""
     variants = defaultdict[str, set[_Marks]](set)
-    for path in {one.path for one in order}:
+    for path in {candidate.path for candidate in order}:
         family, marks = _read(path)
         variants[family].add(marks)
-    twins = [one for one in order if len(variants[_read(one.path)[0]]) > 1]
-    nameless = [one.doc for one in twins if not one.symbol]
+    twins = [candidate for candidate in order if len(variants[_read(candidate.path)[0]]) > 1]
+    nameless = [candidate.doc for candidate in twins if not candidate.symbol]
     described = dict(zip(nameless, view.describe(nameless), strict=True)) if nameless else {}
     groups = defaultdict[tuple[str, str], list[Candidate]](list)
-    for one in twins:
-        name = one.symbol or " ".join(described[one.doc].definitions)
+    for candidate in twins:
+        name = candidate.symbol or " ".join(described[candidate.doc].definitions)
         if plain := "".join(word for word in split_names(name) if word not in _NAMES):
-            groups[_read(one.path)[0], plain].append(one)
-    return [group for group in groups.values() if len({_read(one.path)[1] for one in group}) > 1]
+            groups[_read(candidate.path)[0], plain].append(candidate)
+    return [group for group in groups.values() if len({_read(candidate.path)[1] for candidate in group}) > 1]

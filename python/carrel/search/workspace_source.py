@@ -50,7 +50,7 @@ class WorkspaceSource:
         if k <= 0:
             return []
         prepared = await prepare(replace(query, limit=k), self._embedder, seconds=self._seconds)
-        found = await _on_thread(lambda cancel: retrieve(self._view(), prepared, cancel))
+        retrieval = await _on_thread(lambda cancel: retrieve(self._view(), prepared, cancel))
         return [
             SourceCandidate(
                 ChunkRef(self.name, ChunkId(hit.chunk.id)),
@@ -59,7 +59,7 @@ class WorkspaceSource:
                 hit.chunk.span.start_line,
                 hit.chunk.span.end_line,
             )
-            for hit in found.hits
+            for hit in retrieval.hits
         ]
 
     async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
