@@ -58,8 +58,8 @@ async def search(
     done = await search_assessed(query.text, attempt, model, notify=notify)
     last = results[done.query]
     problem = " ".join(filter(None, (last.diagnostics.problem, done.problem))) or None
-    retrieval = replace(last.own, diagnostics=replace(last.diagnostics, problem=problem))
-    return replace(last, hits=done.hits, own=retrieval)
+    retrieval = replace(last.retrieval, diagnostics=replace(last.diagnostics, problem=problem))
+    return replace(last, hits=done.hits, retrieval=retrieval)
 
 
 async def context(

@@ -75,7 +75,7 @@ async def report(composition: Composition, settings: Settings, *, check: bool = 
     return states
 
 
-def known() -> dict[str, tuple[str, ...]]:
+def providers_by_role() -> dict[str, tuple[str, ...]]:
     """Return the providers that can be set, by role."""
     chat = chat_models().names
     return {"embedder": embedders().names, "reranker": (*rerankers().names, JUDGE), "chat": chat, "planner": chat}
@@ -83,7 +83,7 @@ def known() -> dict[str, tuple[str, ...]]:
 
 def key_names(settings: Settings) -> tuple[str, ...]:
     """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
-    providers = {name for names in known().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
+    providers = {name for names in providers_by_role().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
     tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
     for name, service in settings.tools.services.items():
         tools |= {f"tools-{name}", *(f"tools-{name}-{scheme}" for scheme in service.keys)}

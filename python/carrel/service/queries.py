@@ -47,32 +47,32 @@ MOST_SKIPPED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits of the workspace and of the sources that were asked, best first; `own` is what the workspace's index found."""
+    """Hits of the workspace and of the sources that were asked, best first; `retrieval` is what the workspace's index found."""
 
     hits: tuple[Hit, ...]
-    own: Retrieval
+    retrieval: Retrieval
     routes: tuple[Route, ...] = ()
     not_searched: tuple[str, ...] = ()
     further: tuple[Retrieval, ...] = ()
-    """What the indexes of further folders found; `own` is the surest then."""
+    """What the indexes of further folders found; `retrieval` is the surest then."""
     missing: tuple[MissingFolder, ...] = ()
     """Of several folders those that were not searched."""
 
     @property
     def diagnostics(self) -> RetrievalDiagnostics:
         """Return what was done to answer."""
-        return self.own.diagnostics
+        return self.retrieval.diagnostics
 
     @property
     def confidence(self) -> float:
         """Return how sure it is that anything answers: the workspace, or a hit of another source."""
-        return max([self.own.confidence, *(hit.score for hit in self.hits if hit.chunk.origin)])
+        return max([self.retrieval.confidence, *(hit.score for hit in self.hits if hit.chunk.origin)])
 
     @property
     def answer(self) -> tuple[Hit, ...]:
         """Return the hits, but of a folder where it isn't sure that anything answers the best few alone."""
-        kept = {hit.chunk.id for retrieval in (self.own, *self.further) for hit in retrieval.answer}
-        left_out = {hit.chunk.id for retrieval in (self.own, *self.further) for hit in retrieval.hits} - kept
+        kept = {hit.chunk.id for part in (self.retrieval, *self.further) for hit in part.answer}
+        left_out = {hit.chunk.id for part in (self.retrieval, *self.further) for hit in part.hits} - kept
         return tuple(hit for hit in self.hits if hit.chunk.id not in left_out)
 
     @property

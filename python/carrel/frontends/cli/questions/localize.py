@@ -66,7 +66,7 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
     asked = Query(text, _HITS_A_FILE * limit)
-    found: Retrieval = (await queries.search(workspace, asked, wait_ms, plan="never", rerank=False)).own
+    found: Retrieval = (await queries.search(workspace, asked, wait_ms, plan="never", rerank=False)).retrieval
     elapsed_ms = 1000 * (time.perf_counter() - began)
     return _Located(located_files(found)[:limit], found.hits[:limit], found.diagnostics.is_issue, elapsed_ms)
 

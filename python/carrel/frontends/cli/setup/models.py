@@ -52,12 +52,12 @@ def _list(arguments: Namespace, output: Output) -> int:
         allows = composition.outbound.permissions.allows
         models = tuple(from_state(state, allows) for state in states)
         store = from_store(store_report(composition, settings), allows)
-        known, keys = model_report.known(), model_report.key_names(settings)
+        known, keys = model_report.providers_by_role(), model_report.key_names(settings)
         output.value(ProvidersResult(models=models, store=store, known=known, keys=keys))
     else:
         for state in states:
             _show(state, output)
-        for role, names in model_report.known().items():
+        for role, names in model_report.providers_by_role().items():
             output.note(f"providers for {role}: {', '.join(names) or 'none'}")
     composition.outbound.meter.close()
     return 1 if check and any(state.problem for state in states) else 0
@@ -81,7 +81,7 @@ def _show(state: ModelState, output: Output) -> None:
 def _set(arguments: Namespace, output: Output) -> int:
     fields: dict[str, object] | None = None
     if arguments.provider not in ("none", "bundled"):
-        known = model_report.known()[arguments.role]
+        known = model_report.providers_by_role()[arguments.role]
         if arguments.provider not in known:
             raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', _listed(known))
         given = {field: getattr(arguments, name) for name, field in _FIELDS.items()}

@@ -106,7 +106,7 @@ class Commands:
         hits = answer.with_evidence
         if params.format == "places":
             hits = tuple(map(without_text, hits))
-        result = self._search_result(searched, hits, convert.from_diagnostics(answer.own), started)
+        result = self._search_result(searched, hits, convert.from_diagnostics(answer.retrieval), started)
         if params.format == "places":
             result = structs.replace(result, text=places_text(hits))
         if params.last_change:

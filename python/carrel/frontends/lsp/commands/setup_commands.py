@@ -178,7 +178,7 @@ class ModelCommands:
         return wire.ProvidersResult(
             models=tuple(from_state(state, allows) for state in states),
             store=from_store(store, allows),
-            known=model_report.known(),
+            known=model_report.providers_by_role(),
             keys=model_report.key_names(settings),
         )
 
