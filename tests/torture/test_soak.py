@@ -15,7 +15,7 @@ SCALE = float(os.environ.get("CARREL_TEST_SOAK", "0"))
 
 @pytest.mark.timeout(120 + 24 * 3600 * SCALE)
 def test_servers_answer_as_a_fresh_index_does_and_grow_in_nothing() -> None:
-    measured = soak(SCALE or 0.001, moments=20 if SCALE else 2)
+    measured = soak(SCALE or 0.0002, moments=20 if SCALE else 2)
     assert measured["done"]["kill"] >= 2
 
 

@@ -12,7 +12,7 @@ from tests.frontends.cli.conftest import Run, one_json
 from carrel.model.native import FORMAT_VERSION
 from carrel.system.file_lock import locked
 
-USABLE = (4, 5)
+USABLE = (4, 5, 6)
 """Formats of before that answer until they are built again."""
 
 
