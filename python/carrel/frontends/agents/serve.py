@@ -59,16 +59,16 @@ class Answering:
         """Return what the hook prints; an empty object where there is nothing to add, or nothing to understand."""
         hook = AGENT_HOOKS.get(agent)
         try:
-            asked = msgspec.json.decode(raw)
+            request = msgspec.json.decode(raw)
         except msgspec.DecodeError:
             return {}
-        if hook is None or not isinstance(asked, dict) or not self._is_on():
+        if hook is None or not isinstance(request, dict) or not self._is_on():
             return {}
-        text, folder = _text(asked, "prompt"), project_of(_text(asked, "cwd"))
+        text, folder = _text(request, "prompt"), project_of(_text(request, "cwd"))
         if folder is None:
             return {}
-        session = _text(asked, "session_id") or _text(asked, "sessionId")
-        said = await asyncio.to_thread(read_transcript, _text(asked, "transcript_path"), text)
+        session = _text(request, "session_id") or _text(request, "sessionId")
+        said = await asyncio.to_thread(read_transcript, _text(request, "transcript_path"), text)
         prompt = Prompt(text, f"{agent} {session}" if session else "", said.turns, said.compacted, hook.form, hook.most_bytes)
         with called_by(Caller("agent hook", f"{agent} {session[:8]}".strip())):
             return hook.answer(await self._contexts.addition(self._workspace(folder), prompt))
@@ -86,9 +86,9 @@ class Answering:
     def _workspace(self, folder: Path) -> Workspace:
         """Return the open folder, the ones that were used longest ago closed."""
         key = str(folder)
-        known = key in self._session.folders
+        is_open = key in self._session.folders
         workspace = self._session.add_folder(key, path_to_uri(key), broad="refused")
-        if not known:
+        if not is_open:
             self._session.start(workspace)
         self._used[key] = None
         self._used.move_to_end(key)
@@ -109,8 +109,8 @@ def project_of(folder: str) -> Path | None:
     return path if top != path and breadth(top) else top
 
 
-def _text(asked: dict[str, Any], name: str) -> str:
-    value = asked.get(name)
+def _text(request: dict[str, Any], name: str) -> str:
+    value = request.get(name)
     return value if isinstance(value, str) else ""
 
 
@@ -147,7 +147,7 @@ class HookServer:
     def __init__(self, folder: Path, idle_seconds: float) -> None:
         self._folder, self._idle_seconds = folder, idle_seconds
         self._answering = Answering()
-        self._asked = time.monotonic()
+        self._last_request = time.monotonic()
         self._under_way = 0
         self._ended = asyncio.Event()
 
@@ -168,7 +168,7 @@ class HookServer:
             await self._answering.close()
 
     def _is_used(self) -> bool:
-        return bool(self._under_way) or time.monotonic() - self._asked < self._idle_seconds
+        return bool(self._under_way) or time.monotonic() - self._last_request < self._idle_seconds
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[Callable[[], bool]]:
@@ -221,17 +221,17 @@ class HookServer:
                     return
                 if not 0 <= int(length) <= LONGEST:
                     return
-                asked = await reader.readexactly(int(length))
-            answer = json.dumps(await self._answer(agent, asked)).encode()
+                request = await reader.readexactly(int(length))
+            answer = json.dumps(await self._answer(agent, request)).encode()
             writer.write(b"ok %d\n%s" % (len(answer), answer))
             await writer.drain()
         finally:
             self._under_way -= 1
-            self._asked = time.monotonic()
+            self._last_request = time.monotonic()
 
-    async def _answer(self, agent: str, asked: bytes) -> dict[str, object]:
+    async def _answer(self, agent: str, request: bytes) -> dict[str, object]:
         try:
-            return await self._answering.answer(agent, asked)
+            return await self._answering.answer(agent, request)
         except Exception as error:
             log.error("No context for a prompt: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - it may quote
             return {}

@@ -65,7 +65,7 @@ if sys.platform == "win32":
     @asynccontextmanager
     async def listening(folder: Path, connected: Exchange) -> AsyncIterator[Callable[[], bool]]:
         """Have clients answered by `connected`; what is yielded tells whether they can still find the pipe."""
-        loop, told = asyncio.get_running_loop(), folder / PIPE
+        loop, address_file = asyncio.get_running_loop(), folder / PIPE
         if not isinstance(loop, asyncio.ProactorEventLoop):
             raise TypeError("pipes are served by asyncio's own event loop of Windows")
         name = rf"\\.\pipe\carrel-{secrets.token_hex(16)}"
@@ -79,11 +79,11 @@ if sys.platform == "win32":
             (server,) = await loop.start_serving_pipe(made, name)
         finally:
             windows_events.PipeServer = before  # type: ignore[misc]
-        replace_file(told, name.encode())
+        replace_file(address_file, name.encode())
 
         def is_found() -> bool:
             try:
-                return told.read_text("utf-8") == name
+                return address_file.read_text("utf-8") == name
             except OSError:
                 return False
 
@@ -92,4 +92,4 @@ if sys.platform == "win32":
         finally:
             server.close()
             if is_found():
-                told.unlink(missing_ok=True)
+                address_file.unlink(missing_ok=True)

@@ -81,16 +81,16 @@ def _run(arguments: Namespace, output: Output) -> int:
 
 def _asks_for_json(typed: Sequence[str]) -> bool:
     """Return whether `--json` stands among arguments that may be no command at all; what follows `--` is for another program."""
-    own = typed[: typed.index("--")] if "--" in typed else typed
-    return "--json" in own
+    arguments = typed[: typed.index("--")] if "--" in typed else typed
+    return "--json" in arguments
 
 
 def _check_text(arguments: Namespace) -> None:
     """Refuse a question or folder that is not text: other bytes can't be searched for or sent."""
-    for name, given in vars(arguments).items():
+    for name, argument in vars(arguments).items():
         if name in _ANY_BYTES:
             continue
-        for value in given if isinstance(given, list | tuple) else [given]:
+        for value in argument if isinstance(argument, list | tuple) else [argument]:
             if isinstance(value, str | Path) and not is_text(str(value)):
                 raise InvalidInput(name, f"{value} is not UTF-8", "Give text, and rename a file or folder whose name isn't.")
 

@@ -37,7 +37,7 @@ class EarlyResponder:
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, tools: list[dict[str, Any]]) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
-        self._known: dict[str, dict[str, Any]] = {
+        self._replies: dict[str, dict[str, Any]] = {
             "ping": {"result": {}},
             "tools/list": {"result": {"tools": tools}},
             "prompts/list": {"error": {"code": -32601, "message": "Method not found", "data": "prompts/list"}},
@@ -46,7 +46,7 @@ class EarlyResponder:
         self._stateless: dict[str, dict[str, Any]] = {
             "server/discover": {"result": server_info.discovered()},
             "tools/list": {"result": server_info.stateless({"tools": tools})},
-            "prompts/list": self._known["prompts/list"],
+            "prompts/list": self._replies["prompts/list"],
         }
         self._resources_listed = False
         self._greeted: int | str | None = None  # the id under which the client was greeted
@@ -147,11 +147,11 @@ class EarlyResponder:
             return False
         params = message.get("params", {})
         whole = isinstance(params, dict) and params.get("cursor") is None
-        known = self._known if self._greeted is not None else self._stateless if _names_its_version(params) else {}
-        if not whole or not isinstance(method, str) or method not in known:
+        replies = self._replies if self._greeted is not None else self._stateless if _names_its_version(params) else {}
+        if not whole or not isinstance(method, str) or method not in replies:
             self._sdk_needed = True
             return False
-        self._answer(message["id"], known[method])
+        self._answer(message["id"], replies[method])
         if method == _RESOURCES:
             self._resources_listed = self._sdk_needed = True
         return True
@@ -177,8 +177,8 @@ def _version(params: Any) -> str | None:
     if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
         return None
     version = params.get("protocolVersion")
-    known = isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS
-    return version if known and _is_implementation(params.get("clientInfo")) else None
+    is_supported = isinstance(version, str) and version in server_info.HANDSHAKE_VERSIONS
+    return version if is_supported and _is_implementation(params.get("clientInfo")) else None
 
 
 def _names_its_version(params: Any) -> bool:

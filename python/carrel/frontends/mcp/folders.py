@@ -42,9 +42,9 @@ class Folders:
             self._session.remove_folder(path)
         workspaces = []
         for root in wanted:
-            known = str(root) in self._session.folders
+            is_open = str(root) in self._session.folders
             workspaces.append(self._session.add_folder(str(root), path_to_uri(str(root)), broad=broad))
-            if not known:
+            if not is_open:
                 self._session.start(workspaces[-1])
         self._names = named(workspaces)
         self.decided = True
@@ -76,8 +76,8 @@ class Folders:
         """Return the open folder that an absolute path lies in, if one does."""
         if not Path(path).is_absolute() or "\0" in path or _PARENT.search(path):
             return None
-        found = self._session.locate(path)
-        return found[0] if found else None
+        location = self._session.locate(path)
+        return location[0] if location else None
 
     def switch_context(self, *, on: bool) -> None:
         """Have context put beside prompts, or not, from now on."""
@@ -86,18 +86,18 @@ class Folders:
 
     def place(self, folder: str, path: str) -> tuple[str, Workspace, str]:
         """Return the folder that holds a file and the file's path in it. Raises `InvalidInput` for whatever lies outside."""
-        given = path
+        original_path = path
         if path.lower().startswith("file:"):
             path = uri_to_path(path) or ""
         if not path or "\0" in path or _PARENT.search(path):
-            raise InvalidInput("path", "is outside the workspace", value=given)
+            raise InvalidInput("path", "is outside the workspace", value=original_path)
         if not Path(path).is_absolute():
             name, workspace, path = self._relative(folder, Path(path).as_posix())
             return name, workspace, path
-        found = self._session.locate(path)
-        if found is None or not found[1]:
-            raise InvalidInput("path", "is outside the workspace", value=given)
-        workspace, relative = found
+        location = self._session.locate(path)
+        if location is None or not location[1]:
+            raise InvalidInput("path", "is outside the workspace", value=original_path)
+        workspace, relative = location
         return self.name_of(workspace), workspace, relative
 
     def _relative(self, folder: str, path: str) -> tuple[str, Workspace, str]:
@@ -106,9 +106,9 @@ class Folders:
         if folder or len(self._names) < 2:
             return name, workspace, path
         first, _, rest = path.partition("/")
-        meant = [(first, self._names[first], rest)] if rest and first in self._names else []
-        meant += [(other, at, path) for other, at in self._names.items()]
-        return next((one for one in meant if (one[1].root / one[2]).is_file()), meant[0])
+        candidates = [(first, self._names[first], rest)] if rest and first in self._names else []
+        candidates += [(other, at, path) for other, at in self._names.items()]
+        return next((candidate for candidate in candidates if (candidate[1].root / candidate[2]).is_file()), candidates[0])
 
     def recorded(self, tool: str, arguments: Mapping[str, Any], result: str) -> None:
         """Record a call of a tool in the audit log, if there is one."""

@@ -121,8 +121,8 @@ class RequireToken:
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         """Answer 401 without the token; compares in constant time."""
         if scope["type"] == "http":
-            given = [value for name, value in scope["headers"] if name == b"authorization"]
-            if len(given) != 1 or not hmac.compare_digest(given[0], self._expected):
+            credentials = [value for name, value in scope["headers"] if name == b"authorization"]
+            if len(credentials) != 1 or not hmac.compare_digest(credentials[0], self._expected):
                 await _refuse(send, 401, [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")], b"")
                 return
         await self._app(scope, receive, send)

@@ -55,15 +55,15 @@ class IndexReadiness:
 
     async def _tell(self, workspace: Workspace, report: Report) -> None:
         """Report while an index run goes on. Numbers never go back: the protocol wants them to grow."""
-        told = -1
+        last_count = -1
         while True:
             await asyncio.sleep(_TICK)
             now = self._latest.get(workspace)
-            if workspace.state() == "indexing" and now and now.total and now.done > told:
-                told = now.done
+            if workspace.state() == "indexing" and now and now.total and now.done > last_count:
+                last_count = now.done
                 await report(now.done, now.total, f"Indexing {workspace.root.name}: {now.done} of {now.total} files")
             elif (index := workspace.index) and index.store.role == "follower" and not index.complete:
                 files = index.store.snapshot().files
-                if files > told:
-                    told = files
+                if files > last_count:
+                    last_count = files
                     await report(files, None, f"Another Carrel indexes {workspace.root.name}: {files} files so far")

@@ -29,7 +29,7 @@ _FIRST_MS = 5_000
 """The agent starts this server with itself, so its first prompt often comes while everything is loaded; it waits 10 s at most."""
 
 
-class _Asked(Struct, frozen=True):
+class _Request(Struct, frozen=True):
     prompt: str = ""
     folder: str = ""
     transcript: str = ""
@@ -47,17 +47,17 @@ class PromptHook:
     async def answer(self, raw: Any, caller: Caller) -> str:
         """Return the hook's JSON; an empty object for a folder that isn't open."""
         try:
-            asked = decode(_Asked, raw)
+            request = decode(_Request, raw)
         except InvalidInput:
             return "{}"
-        workspace = self._folders.holding(asked.folder)
+        workspace = self._folders.holding(request.folder)
         if workspace is None:
             return "{}"
         if self._switch is None:
             self._switch = ContextSwitch()
         self._folders.switch_context(on=self._switch.on)
-        said = await asyncio.to_thread(read_transcript, asked.transcript, asked.prompt)
-        prompt = Prompt(asked.prompt, asked.session, said.turns, said.compacted, _HOOK.form, _HOOK.most_bytes)
-        with called_by(Caller(caller.entry, f"{caller.name} {asked.session[:8]}".strip())):
+        said = await asyncio.to_thread(read_transcript, request.transcript, request.prompt)
+        prompt = Prompt(request.prompt, request.session, said.turns, said.compacted, _HOOK.form, _HOOK.most_bytes)
+        with called_by(Caller(caller.entry, f"{caller.name} {request.session[:8]}".strip())):
             addition = await self._contexts.addition(workspace, prompt)
         return json.dumps(_HOOK.answer(addition))

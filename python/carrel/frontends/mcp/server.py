@@ -128,10 +128,10 @@ class McpServer:
         async with self._deciding:
             if self._folders.decided:
                 return None
-            found = await roots.ask(context, responses) if self._ask_roots else None
-            if isinstance(found, types.InputRequiredResult):
-                return found
-            self._folders.decide(found or ())
+            reply = await roots.ask(context, responses) if self._ask_roots else None
+            if isinstance(reply, types.InputRequiredResult):
+                return reply
+            self._folders.decide(reply or ())
         return None
 
     async def _roots_changed(self, context: Context, _params: types.NotificationParams | None) -> None:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
 
 
-def notes(workspace: Workspace | FolderGroup, told: str | None = None) -> tuple[str, ...]:
-    """Say what a reader of an answer must know about the index behind it, beside what was `told` of the answer already."""
+def notes(workspace: Workspace | FolderGroup, notice: str | None = None) -> tuple[str, ...]:
+    """Say what a reader of an answer must know about the index behind it, beside its `notice`."""
     if isinstance(workspace, FolderGroup):
-        return tuple(f"{name}: {note}" for name, one in workspace.folders.items() for note in notes(one, told))
+        return tuple(f"{name}: {note}" for name, folder in workspace.folders.items() for note in notes(folder, notice))
     index = workspace.index
     if workspace.error:
-        return () if workspace.error in (told or "") else (f"The index may be out of date: {workspace.error}",)
+        return () if workspace.error in (notice or "") else (f"The index may be out of date: {workspace.error}",)
     if index is None:
         return ()
     if index.complete:
@@ -36,14 +36,14 @@ def notes(workspace: Workspace | FolderGroup, told: str | None = None) -> tuple[
         return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
     renewed = ("The index was deleted or damaged and is being made anew.",) if index.being_renewed else ()
     lacks = index.lacks or "The first index is still being made: ask again for more."
-    return renewed if lacks in (told or "") else (*renewed, lacks)
+    return renewed if lacks in (notice or "") else (*renewed, lacks)
 
 
-def explained(found: Sequence[Explanation]) -> str:
+def explained(explanations: Sequence[Explanation]) -> str:
     """Write each chunk's verdict and numbers."""
     return "\n".join(
         one_line(f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}")
-        for item in found
+        for item in explanations
     )
 
 
@@ -60,22 +60,24 @@ def _numbers(item: Explanation) -> str:
     return f" ({shown})" if shown else ""
 
 
-def status(name: str, found: Status) -> str:
+def status(name: str, folder_status: Status) -> str:
     """Describe one folder's index in a few lines."""
-    lacks = unfinished_text(found.files, found.unfinished, found.failed_files, complete=found.complete)
-    state = "unfinished" if lacks and found.state in ("ready", "empty") else found.state
-    lines = [f"{name} ({found.root}): {state}, {found.files} files, {found.chunks} chunks"]
+    lacks = unfinished_text(
+        folder_status.files, folder_status.unfinished, folder_status.failed_files, complete=folder_status.complete
+    )
+    state = "unfinished" if lacks and folder_status.state in ("ready", "empty") else folder_status.state
+    lines = [f"{name} ({folder_status.root}): {state}, {folder_status.files} files, {folder_status.chunks} chunks"]
     if lacks:
         lines.append(lacks)
-    if found.pending:
-        lines.append(f"{found.pending} files wait for indexing")
-    if found.languages:
-        ordered = sorted(found.languages.items(), key=lambda pair: -pair[1])
+    if folder_status.pending:
+        lines.append(f"{folder_status.pending} files wait for indexing")
+    if folder_status.languages:
+        ordered = sorted(folder_status.languages.items(), key=lambda pair: -pair[1])
         lines.append("languages: " + ", ".join(f"{language} {count}" for language, count in ordered))
-    if found.left_out:
-        reasons = Counter(found.left_out)
+    if folder_status.left_out:
+        reasons = Counter(folder_status.left_out)
         lines.append("left out: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
-    lines += [f"problem: {problem}" for problem in found.problems]
-    if found.error:
-        lines.append(f"error: {found.error}")
+    lines += [f"problem: {problem}" for problem in folder_status.problems]
+    if folder_status.error:
+        lines.append(f"error: {folder_status.error}")
     return "\n".join(one_line(line) for line in lines)

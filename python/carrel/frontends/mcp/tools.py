@@ -74,52 +74,54 @@ class Tools:
         tool = TOOLS[name]
         return await tool.run(self, decode_call(tool.arguments, raw), report)
 
-    async def search_code(self, asked: messages.SearchArguments, report: Report) -> Answer:
+    async def search_code(self, arguments: messages.SearchArguments, report: Report) -> Answer:
         """Answer `search_code`."""
-        filters = checked_filters(search_tool.to_filters(asked), _NAMES)
-        most = assessed.HITS if asked.assess and not asked.limit else search_tool.most_hits(asked)
-        query, text_of = Query(asked.query, most, filters), _TEXTS[asked.format]
-        return await self._search(asked.folder, query, text_of, report, _history(asked.history), assess=asked.assess)
+        filters = checked_filters(search_tool.to_filters(arguments), _NAMES)
+        most = assessed.HITS if arguments.assess and not arguments.limit else search_tool.most_hits(arguments)
+        query, text_of = Query(arguments.query, most, filters), _TEXTS[arguments.format]
+        return await self._search(arguments.folder, query, text_of, report, _history(arguments.history), assess=arguments.assess)
 
-    async def search_knowledge_base(self, asked: messages.KnowledgeArguments, report: Report) -> Answer:
+    async def search_knowledge_base(self, arguments: messages.KnowledgeArguments, report: Report) -> Answer:
         """Answer `search_knowledge_base`."""
-        filters = Filters(path_globs=asked.path_glob, languages=knowledge_form.LANGUAGES, max_age_days=asked.max_age_days)
-        query = Query(asked.query, asked.limit, checked_filters(filters, _NAMES))
-        return await self._search(asked.folder, query, knowledge_form.text_of_hits, report)
+        filters = Filters(path_globs=arguments.path_glob, languages=knowledge_form.LANGUAGES, max_age_days=arguments.max_age_days)
+        query = Query(arguments.query, arguments.limit, checked_filters(filters, _NAMES))
+        return await self._search(arguments.folder, query, knowledge_form.text_of_hits, report)
 
-    async def similar_code(self, asked: messages.SimilarArguments, report: Report) -> Answer:
+    async def similar_code(self, arguments: messages.SimilarArguments, report: Report) -> Answer:
         """Answer `similar_code`."""
-        if asked.end_line < asked.start_line:
+        if arguments.end_line < arguments.start_line:
             raise InvalidInput("endLine", "comes before startLine")
-        name, workspace, path = self._folders.place(asked.folder, asked.path)
+        name, workspace, path = self._folders.place(arguments.folder, arguments.path)
         await self._readiness.ready(workspace, report)
-        hits = await queries.similar(workspace, path, (asked.start_line, asked.end_line), asked.limit)
-        answer = _hits(name, workspace, hits, _TEXTS[asked.format])
+        hits = await queries.similar(workspace, path, (arguments.start_line, arguments.end_line), arguments.limit)
+        answer = _hits(name, workspace, hits, _TEXTS[arguments.format])
         return dataclasses.replace(answer, notes=texts.notes(workspace))
 
-    async def get_context(self, asked: messages.ContextArguments, report: Report) -> Answer:
+    async def get_context(self, arguments: messages.ContextArguments, report: Report) -> Answer:
         """Answer `get_context`."""
-        searched = self._folders.searched(asked.folder)
-        await self._ready(searched, report, asked.query)
+        searched = self._folders.searched(arguments.folder)
+        await self._ready(searched, report, arguments.query)
         request = ContextRequest(
-            query=asked.query,
-            limit=asked.top_k,
-            budget=Budget(asked.max_tokens, "tokens"),
-            filters=checked_filters(Filters(exclude=asked.exclude), _NAMES),
-            model=asked.model or None,
+            query=arguments.query,
+            limit=arguments.top_k,
+            budget=Budget(arguments.max_tokens, "tokens"),
+            filters=checked_filters(Filters(exclude=arguments.exclude), _NAMES),
+            model=arguments.model or None,
             trigger="explicit",
             wait_ms=0,
-            format=asked.format,
-            history=_history(asked.history),
+            format=arguments.format,
+            history=_history(arguments.history),
         )
         name = self._name(searched)
         if isinstance(searched, FolderGroup):
-            pinned = {one: self._pinned(asked, workspace, searched.first) for one, workspace in searched.folders.items()}
+            pinned = {
+                folder: self._pinned(arguments, workspace, searched.first) for folder, workspace in searched.folders.items()
+            }
             answer = await group_context.context(
-                searched, {one: dataclasses.replace(request, pinned=files) for one, files in pinned.items()}
+                searched, {folder: dataclasses.replace(request, pinned=files) for folder, files in pinned.items()}
             )
         else:
-            request = dataclasses.replace(request, pinned=self._pinned(asked, searched, searched))
+            request = dataclasses.replace(request, pinned=self._pinned(arguments, searched, searched))
             answer = await context(searched, request)
         if answer.error:
             raise CarrelError(answer.error)
@@ -129,7 +131,7 @@ class Tools:
             text=pack.text,
             confidence=UNSET if answer.confidence is None else answer.confidence,
             tokens=pack.tokens,
-            max_tokens=asked.max_tokens,
+            max_tokens=arguments.max_tokens,
             tokenizer=pack.tokenizer,
             places=tuple(_place(name, item.hit, item.masked, with_text=False) for item in pack.items),
             dropped=tuple(wire.encode(wire.DroppedResult, drop) for drop in pack.dropped),
@@ -144,34 +146,34 @@ class Tools:
             (*notices, *_searched_for(answer.rewritten), *texts.notes(searched, answer.notice)),
         )
 
-    async def explain_hit(self, asked: messages.ExplainArguments, report: Report) -> Answer:
+    async def explain_hit(self, arguments: messages.ExplainArguments, report: Report) -> Answer:
         """Answer `explain_hit`."""
-        name, workspace, path = self._folders.place(asked.folder, asked.path)
+        name, workspace, path = self._folders.place(arguments.folder, arguments.path)
         await self._readiness.ready(workspace, report)
-        found = await queries.explain_line(workspace, Query(asked.query), path, asked.line)
-        value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in found))
-        return Answer(texts.explained(found), value, texts.notes(workspace))
+        explanations = await queries.explain_line(workspace, Query(arguments.query), path, arguments.line)
+        value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in explanations))
+        return Answer(texts.explained(explanations), value, texts.notes(workspace))
 
-    async def search_tools(self, asked: messages.FindToolsArguments, _: Report) -> Answer:
+    async def search_tools(self, arguments: messages.FindToolsArguments, _: Report) -> Answer:
         """Answer `search_tools`."""
-        workspace = self._folders.pick(asked.folder)[1]
-        found = await workspace_tools.find_tools(await workspace_tools.tool_service(workspace, confirm=None), asked)
-        return Answer(catalogue_tools.listed(found), messages.ToolsResult(tools=tuple(found)))
+        workspace = self._folders.pick(arguments.folder)[1]
+        tools = await workspace_tools.find_tools(await workspace_tools.tool_service(workspace, confirm=None), arguments)
+        return Answer(catalogue_tools.listed(tools), messages.ToolsResult(tools=tuple(tools)))
 
-    async def execute_pipeline(self, asked: messages.ExecuteArguments, _: Report) -> Answer:
+    async def execute_pipeline(self, arguments: messages.ExecuteArguments, _: Report) -> Answer:
         """Answer `execute_pipeline`. No caller can agree to a dangerous one: nobody is asked from here."""
-        workspace = self._folders.pick(asked.folder)[1]
-        output, problem = await workspace_tools.execute(await workspace_tools.tool_service(workspace, confirm=None), asked)
+        workspace = self._folders.pick(arguments.folder)[1]
+        output, problem = await workspace_tools.execute(await workspace_tools.tool_service(workspace, confirm=None), arguments)
         if problem:
             raise CarrelError(problem)
         return Answer(output, messages.ExecuteResult(output=output))
 
-    async def index_status(self, asked: messages.StatusArguments, _: Report) -> Answer:
+    async def index_status(self, arguments: messages.StatusArguments, _: Report) -> Answer:
         """Answer `index_status`. It looks only: it makes no index and waits for none."""
-        chosen = [self._folders.pick(asked.folder)] if asked.folder else self._folders.all()
-        found = [(name, await workspace.status(most_files=queries.MOST_SKIPPED)) for name, workspace in chosen]
-        value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in found))
-        return Answer("\n\n".join(texts.status(name, status) for name, status in found), value)
+        chosen = [self._folders.pick(arguments.folder)] if arguments.folder else self._folders.all()
+        statuses = [(name, await workspace.status(most_files=queries.MOST_SKIPPED)) for name, workspace in chosen]
+        value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in statuses))
+        return Answer("\n\n".join(texts.status(name, status) for name, status in statuses), value)
 
     async def _search(
         self,
@@ -189,15 +191,15 @@ class Tools:
         attempts: list[Attempt] = []
         if assess:
             first = searched.first if isinstance(searched, FolderGroup) else searched
-            found = await assessed.search(first.chat_model(), attempts.append, searched, query, 0, history=history)
+            result = await assessed.search(first.chat_model(), attempts.append, searched, query, 0, history=history)
         else:
-            found = await group_search.search(searched, query, 0, history=history)
-        answer = _hits(self._name(searched), searched, found.answer, text_of, found.confidence, found.missing)
-        problem = found.diagnostics.problem
-        unsure = doubt(found.confidence) if found.answer else None
-        instead = attempts[-1].query if len(attempts) > 1 else found.diagnostics.rewritten
-        told = (*filter(None, (problem, unsure)), *_searched_for(instead))
-        return dataclasses.replace(answer, notes=(*told, *texts.notes(searched, problem)))
+            result = await group_search.search(searched, query, 0, history=history)
+        answer = _hits(self._name(searched), searched, result.answer, text_of, result.confidence, result.missing)
+        problem = result.diagnostics.problem
+        unsure = doubt(result.confidence) if result.answer else None
+        instead = attempts[-1].query if len(attempts) > 1 else result.diagnostics.rewritten
+        notices = (*filter(None, (problem, unsure)), *_searched_for(instead))
+        return dataclasses.replace(answer, notes=(*notices, *texts.notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:
         """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
@@ -209,19 +211,19 @@ class Tools:
     def _name(self, searched: Workspace | FolderGroup) -> str:
         return "" if isinstance(searched, FolderGroup) else self._folders.name_of(searched)
 
-    def _pinned(self, asked: messages.ContextArguments, workspace: Workspace, first: Workspace) -> tuple[FileRef, ...]:
+    def _pinned(self, arguments: messages.ContextArguments, workspace: Workspace, first: Workspace) -> tuple[FileRef, ...]:
         """Return the files that matter and lie in a folder. One that lies nowhere is left out of the pack by the first folder,
         with the reason.
         """
         refs: list[FileRef] = []
-        for file in asked.files:
+        for file in arguments.files:
             try:
-                found, path = self._folders.place(asked.folder, file)[1:]
+                holder, path = self._folders.place(arguments.folder, file)[1:]
             except InvalidInput:
-                found, path = None, None
-            if found is workspace:
+                holder, path = None, None
+            if holder is workspace:
                 refs.append(FileRef(path, file))
-            elif workspace is first and (found is None or asked.folder):
+            elif workspace is first and (holder is None or arguments.folder):
                 refs.append(FileRef(None, file))
         return tuple(refs)
 
@@ -331,7 +333,7 @@ def _hits(
 
 
 def _missing(missing: Sequence[MissingFolder]) -> dict[str, str] | UnsetType:
-    return {one.name: str(one.cause) for one in missing} or UNSET
+    return {folder.name: str(folder.cause) for folder in missing} or UNSET
 
 
 def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:

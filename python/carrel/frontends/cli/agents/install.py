@@ -48,44 +48,44 @@ def run(arguments: Namespace, output: Output) -> int:
         return _status(list(AGENTS) if arguments.agent == "all" else [arguments.agent], place, output)
     install = arguments.action == "install"
     plans = [_planned(name, place, install=install) for name in _chosen(arguments.agent, place, install=install)]
-    needed = [one for one in plans if one.needed and not one.error]
+    needed = [agent_plan for agent_plan in plans if agent_plan.needed and not agent_plan.error]
     if arguments.dry_run:
         _show(needed, output)
-    elif install and not arguments.yes and (new := [one for one in needed if one.is_first]):
+    elif install and not arguments.yes and (new := [agent_plan for agent_plan in needed if agent_plan.is_first]):
         _ask(new, output)
     if install and (problem := sdk_problem()):
         output.warn(str(problem))
     if not arguments.dry_run:
-        for one in needed:
-            _apply(one, place, install=install)
+        for agent_plan in needed:
+            _apply(agent_plan, place, install=install)
     _tell(plans, place, output, install=install, dry_run=arguments.dry_run)
-    return 1 if any(one.error for one in plans) else 0
+    return 1 if any(agent_plan.error for agent_plan in plans) else 0
 
 
-def _chosen(asked: str, place: Place, *, install: bool) -> list[str]:
+def _chosen(choice: str, place: Place, *, install: bool) -> list[str]:
     """Return the agents that are meant; by `all` those that are here, and to take it out, any."""
-    if asked != "all":
-        return [asked]
-    found = [name for name, agent in AGENTS.items() if not install or (is_here(agent, place) and not agent.only_by_name)]
-    if not found:
+    if choice != "all":
+        return [choice]
+    names = [name for name, agent in AGENTS.items() if not install or (is_here(agent, place) and not agent.only_by_name)]
+    if not names:
         titles = ", ".join(agent.title for agent in AGENTS.values() if not agent.only_by_name)
         raise CarrelError(f"None of these was found: {titles}", "Name one that is to be set up all the same.")
-    return found
+    return names
 
 
 def _planned(name: str, place: Place, *, install: bool) -> _Plan:
     """Plan all files of an agent before any is touched."""
-    one = _Plan(name)
+    agent_plan = _Plan(name)
     try:
-        hook = str(program()) if install and one.agent.starts_program else ""
-        found = list(edits_of_agent(one.agent, place, carrel_command(place.scope), hook))
-        for file in found:
+        hook = str(program()) if install and agent_plan.agent.starts_program else ""
+        files = list(edits_of_agent(agent_plan.agent, place, carrel_command(place.scope), hook))
+        for file in files:
             inside(file.path, place)
-        one.is_first = not any(standing(file.path, file.edits) for file in found)
-        one.changes = [plan(file.path, file.edits, install=install, only=file.wanted) for file in found]
+        agent_plan.is_first = not any(standing(file.path, file.edits) for file in files)
+        agent_plan.changes = [plan(file.path, file.edits, install=install, only=file.wanted) for file in files]
     except CarrelError as error:
-        one.error = str(error)
-    return one
+        agent_plan.error = str(error)
+    return agent_plan
 
 
 def _ask(plans: Sequence[_Plan], output: Output) -> None:
@@ -96,58 +96,58 @@ def _ask(plans: Sequence[_Plan], output: Output) -> None:
             "is missing: nobody can be asked here, and this writes into the settings of other programs",
             "See what by --dry-run, then give --yes.",
         )
-    for one in plans:
-        for change in one.changes:
+    for agent_plan in plans:
+        for change in agent_plan.changes:
             output.warn(difference(change))
-    files = [change.path for one in plans for change in one.changes if change.needed]
+    files = [change.path for agent_plan in plans for change in agent_plan.changes if change.needed]
     sys.stderr.write(f"Write this into {len(files)} {'file' if len(files) == 1 else 'files'}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CarrelError("Nothing was written")
 
 
-def _apply(one: _Plan, place: Place, *, install: bool) -> None:
+def _apply(agent_plan: _Plan, place: Place, *, install: bool) -> None:
     """Make an agent's changes, planned anew: Claude Code and Copilot CLI share a folder's `.mcp.json`."""
-    planned = _planned(one.name, place, install=install)
-    one.changes, one.error = planned.changes, planned.error
+    planned = _planned(agent_plan.name, place, install=install)
+    agent_plan.changes, agent_plan.error = planned.changes, planned.error
     try:
-        one.backups = apply_all(one.changes)
+        agent_plan.backups = apply_all(agent_plan.changes)
     except CarrelError as error:
-        one.error = str(error)
+        agent_plan.error = str(error)
 
 
 def _show(plans: Sequence[_Plan], output: Output) -> None:
     if not output.json:
-        for one in plans:
-            for change in one.changes:
+        for agent_plan in plans:
+            for change in agent_plan.changes:
                 if change.needed:
                     output.whole(difference(change))
 
 
 def _tell(plans: Sequence[_Plan], place: Place, output: Output, *, install: bool, dry_run: bool) -> None:
     rows: list[dict[str, Any]] = []
-    for one in plans:
-        trust = (one.agent.trust_workspace if place.scope == "workspace" else one.agent.trust) if install else ""
+    for agent_plan in plans:
+        trust = (agent_plan.agent.trust_workspace if place.scope == "workspace" else agent_plan.agent.trust) if install else ""
         rows.append(
             {
-                "agent": one.name,
-                "files": [{"path": str(change.path), "changed": change.needed} for change in one.changes],
-                "backups": [str(path) for path in one.backups],
+                "agent": agent_plan.name,
+                "files": [{"path": str(change.path), "changed": change.needed} for change in agent_plan.changes],
+                "backups": [str(path) for path in agent_plan.backups],
                 "trust": trust,
-                **({"error": one.error} if one.error else {}),
+                **({"error": agent_plan.error} if agent_plan.error else {}),
             }
         )
         if output.json:
             continue
-        title = one.agent.title
-        if one.error:
-            output.warn(f"{title}: {one.error}")
-        elif not one.needed:
+        title = agent_plan.agent.title
+        if agent_plan.error:
+            output.warn(f"{title}: {agent_plan.error}")
+        elif not agent_plan.needed:
             output.text(f"{title}: nothing to change")
         elif not dry_run:
-            written = ", ".join(str(change.path) for change in one.changes if change.needed)
+            written = ", ".join(str(change.path) for change in agent_plan.changes if change.needed)
             output.text(f"{title}: {'entered' if install else 'taken out'} ({written})")
-        if trust and not one.error:
+        if trust and not agent_plan.error:
             output.text(f"  {trust}")
     if output.json:
         output.value({"agents": rows})
@@ -170,22 +170,22 @@ def _row(name: str, place: Place) -> dict[str, str]:
             hook = str(program()) if agent.starts_program else ""
         except CarrelError as error:
             lacks.append(str(error))
-        found = [
+        entries = [
             (file.path, edit, standing(file.path, [edit]))
             for file in edits_of_agent(agent, place, carrel_command(place.scope), hook)
             for edit in file.wanted
         ]
     except CarrelError as error:
         return {"agent": name, "state": "can't be read", "detail": str(error)}
-    missing = [f"{named(agent, edit)} is missing in {path}" for path, edit, there in found if not there]
+    missing = [f"{named(agent, edit)} is missing in {path}" for path, edit, there in entries if not there]
     lacks = [*missing, *lacks]
     other = [
         f"{named(agent, edit)} in {path}"
-        for path, edit, there in found
+        for path, edit, there in entries
         for value in there
         if started_by(edit, value) != started_by(edit, edit.value)
     ]
-    if len(missing) == len(found):
+    if len(missing) == len(entries):
         state = "not installed" if is_here(agent, place) else "not here"
     elif lacks:
         state, detail = "incomplete", "; ".join(lacks)

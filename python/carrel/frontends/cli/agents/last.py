@@ -27,13 +27,16 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
     trail.settings = settings.audit
     if not settings.audit.enabled:
         output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
-    found = [_addition(entry) for entry in trail.entries(kind="context", limit=_READ) if _is_addition(entry)][:SHOWN]
+    additions = [_addition(entry) for entry in trail.entries(kind="context", limit=_READ) if _is_addition(entry)][:SHOWN]
     if output.json:
-        output.value(found)
+        output.value(additions)
         return 0
-    for one in reversed(found):
-        output.text(f"{one['at']}  {one['agent']}  {one['session']}  {one['places']} places, {one['tokens']:,} tokens")
-    if not found:
+    for addition in reversed(additions):
+        output.text(
+            f"{addition['at']}  {addition['agent']}  {addition['session']}  "
+            f"{addition['places']} places, {addition['tokens']:,} tokens"
+        )
+    if not additions:
         output.note("Nothing was added to a prompt yet.")
     return 0
 

@@ -59,10 +59,10 @@ class _Parser(ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse as argparse does; what is left over is told by the command that doesn't know it."""
-        given, program = split_program(sys.argv[1:] if args is None else args)
-        if (usual := _USUAL_ACTIONS.get(given[0] if given else "")) and not _names_action(given[1:]):
-            given = [given[0], usual, *given[1:]]
-        parsed, unknown = self.parse_known_args(given, namespace)
+        words, program = split_program(sys.argv[1:] if args is None else args)
+        if (usual := _USUAL_ACTIONS.get(words[0] if words else "")) and not _names_action(words[1:]):
+            words = [words[0], usual, *words[1:]]
+        parsed, unknown = self.parse_known_args(words, namespace)
         parsed.server = program or getattr(parsed, "server", [])
         command: _Parser = parsed.parser
         del parsed.parser
@@ -80,9 +80,9 @@ class _Parser(ArgumentParser):
         if action.choices is not None and value not in action.choices:
             from carrel.frontends.cli.terminal.suggestions import did_you_mean
 
-            known = [str(choice) for choice in action.choices]
-            message = f"invalid choice: {value!r} (choose from {', '.join(known)})"
-            raise ArgumentError(action, message + did_you_mean(str(value), known))
+            choices = [str(choice) for choice in action.choices]
+            message = f"invalid choice: {value!r} (choose from {', '.join(choices)})"
+            raise ArgumentError(action, message + did_you_mean(str(value), choices))
 
 
 def _names_action(typed: Sequence[str]) -> bool:
@@ -92,13 +92,13 @@ def _names_action(typed: Sequence[str]) -> bool:
 
 def _name_folder_once(parsed: Namespace, command: _Parser) -> None:
     """Take the folder from wherever it was named."""
-    given = dict(vars(parsed))
-    option = given.pop("path_option", None)
+    values = dict(vars(parsed))
+    option = values.pop("path_option", None)
     if option is None:
-        if given.get("path", ...) is None and parsed.command != "demo":
+        if values.get("path", ...) is None and parsed.command != "demo":
             parsed.path = Path()
         return
-    if given.get("path") is not None:
+    if values.get("path") is not None:
         if parsed.command != "demo" or parsed.question is not None:
             command.error("the folder is named twice: give it once, by PATH or by --path")
         parsed.question = str(parsed.path)  # the first word is the question then
@@ -183,9 +183,9 @@ def _asking(commands: _Commands) -> None:
         epilog="example:\n  gh issue view 1234 | carrel localize - --path ~/code/project",
         formatter_class=RawDescriptionHelpFormatter,
     )
-    given = localize.add_mutually_exclusive_group(required=True)
-    given.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
-    given.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
+    source = localize.add_mutually_exclusive_group(required=True)
+    source.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
+    source.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
     localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
     localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
     add_json(localize)

@@ -139,8 +139,8 @@ class _State:
     def standing(self) -> list[tuple[Edit, Any]]:
         """Return what stands there."""
         text = _text(self.before or b"")[1]
-        found = [(edit, edit.standing(text)) for edit in self.edits]
-        return [(edit, value) for edit, value in found if value is not None]
+        pairs = [(edit, edit.standing(text)) for edit in self.edits]
+        return [(edit, value) for edit, value in pairs if value is not None]
 
     def is_of_install(self, edit: Edit) -> bool:
         """Tell whether `install` wrote what stands there; else it is the person's own, or there is none."""
@@ -189,8 +189,8 @@ def _without(path: Path, state: _State, chosen: Sequence[Edit]) -> Change:
         restores = previous is not None and previous != value
         text = edit.put(text, previous) if restores else edit.drop(text, state.original)
     after = (mark + text).encode() if text or backup is not None or mark else None
-    own = [(edit, state.replaced(edit)) for edit in state.edits if edit.standing(text) is None]
-    if staying or any(value is not None and not edit.mine(value) for edit, value in own):  # only the backup has it
+    missing_edits = [(edit, state.replaced(edit)) for edit in state.edits if edit.standing(text) is None]
+    if staying or any(value is not None and not edit.mine(value) for edit, value in missing_edits):  # only the backup has it
         return Change(path, before, after, "keep")
     return Change(path, before, after, "write" if backup is None else "drop")
 

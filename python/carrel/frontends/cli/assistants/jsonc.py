@@ -108,10 +108,10 @@ def _insert(text: str, node: Node, key: str | int, value: object) -> str:
         body = f" {_name(key)}{json.dumps(value, ensure_ascii=False)}"
         return text[:content] + ("" if trailing else ",") + body + ("," if trailing else "") + text[content:]
     newline = _newline(text)
-    own = _indent_of(text, node.start)
-    indent = _indent_of(text, node.members[0][0]) if node.members else own + _unit(text)
+    base_indent = _indent_of(text, node.start)
+    indent = _indent_of(text, node.members[0][0]) if node.members else base_indent + _unit(text)
     member = f"{newline}{indent}{_name(key)}{_dump(text, value, indent)}" + ("," if trailing else "")
-    tail = text[content:] if _LINE_END.search(text, content, close) else newline + own + text[close:]
+    tail = text[content:] if _LINE_END.search(text, content, close) else newline + base_indent + text[close:]
     if last is None or trailing:
         return text[:content] + member + tail
     return text[:last] + "," + text[last:content] + member + tail
@@ -213,10 +213,10 @@ def _container(node: Node, path: Path, key: str | int) -> Node:
 
 
 def _member(node: Node, key: str | int) -> Node | None:
-    found = [value for _, name, value in node.members or () if name == key]
-    if len(found) > 1:
+    values = [value for _, name, value in node.members or () if name == key]
+    if len(values) > 1:
         raise BadJson(f'"{key}" stands there twice')
-    return found[0] if found else None
+    return values[0] if values else None
 
 
 def _indent_of(text: str, at: int) -> str:

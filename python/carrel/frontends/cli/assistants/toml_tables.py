@@ -88,8 +88,8 @@ def _pruned(value: Any) -> Any:
     """Return it without tables that are empty or None: whether they are there says nothing."""
     if not isinstance(value, dict):
         return value
-    inner = {key: _pruned(one) for key, one in value.items()}
-    return {key: one for key, one in inner.items() if one not in (None, {})}
+    inner = {key: _pruned(member) for key, member in value.items()}
+    return {key: member for key, member in inner.items() if member not in (None, {})}
 
 
 def _newline(text: str) -> str:

@@ -47,7 +47,7 @@ class View:
         """Say something beside the steps."""
         self._console.print(Text(one_line(text), style="yellow"))
 
-    def started(self, command: Sequence[str], server: dict[str, Any], ms: float) -> None:
+    def show_start(self, command: Sequence[str], server: dict[str, Any], ms: float) -> None:
         """Show that the server answered `initialize`."""
         name = f"{server.get('name', 'carrel')} {server.get('version', '')}".strip()
         shown = " ".join(["python", *command[1:]])
@@ -63,7 +63,7 @@ class View:
             task = bar.add_task(one_line(name), total=100, files="")
             yield lambda share, text: bar.update(task, completed=share, files=text)
 
-    def indexed(self, root: Path, report: dict[str, Any], status: dict[str, Any]) -> None:
+    def show_index(self, root: Path, report: dict[str, Any], status: dict[str, Any]) -> None:
         """Show that the index is there."""
         languages = sorted(status["languages"].items(), key=lambda item: -item[1])[:3]
         seconds = report["elapsedMs"] / 1000
@@ -73,11 +73,11 @@ class View:
             2, "It indexes the workspace", Text.assemble(facts, (f"  ({', '.join(f'{n} {c:,}' for n, c in languages)})", "dim"))
         )
 
-    def asked(self, question: str) -> None:
+    def show_question(self, question: str) -> None:
         """Show that the person sends a chat message."""
         self._step(3, "A person asks in the chat", Text(one_line(question), style="italic cyan"))
 
-    def answered(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
+    def show_answer(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
         """Show what goes to the model, where it is from and what it cost."""
         pack = augmented["pack"]
         tokens = f"{pack['tokens']:,} of {pack['budgetTokens']:,} tokens from {len(pack['hits'])} places"

@@ -117,16 +117,16 @@ async def _talk(view: View, root: Path, question: str, tokens: int, options: dic
     client = await LspClient.spawn(SERVER, stderr=log)
     try:
         answer = await client.initialize(root, options=options)
-        view.started(SERVER, answer.get("serverInfo", {}), _ms(began))
+        view.show_start(SERVER, answer.get("serverInfo", {}), _ms(began))
 
         with view.bar(root.name) as advance:
             client.on_notification = _on_progress(advance)
             report = await client.request("carrel/index", {"workDoneToken": "demo"}, timeout=3600)
             client.on_notification = lambda *_: None
-        view.indexed(root, report, await client.request("carrel/status", {}))
+        view.show_index(root, report, await client.request("carrel/status", {}))
 
         request = {"text": question, "query": question, "budget": {"tokens": tokens}}
-        view.asked(question)
+        view.show_question(question)
         sent = time.perf_counter()
         augmented = await client.request("carrel/augment", request)
         first = _ms(sent)
@@ -134,7 +134,7 @@ async def _talk(view: View, root: Path, question: str, tokens: int, options: dic
             raise CarrelError(error)
         sent = time.perf_counter()
         again = await client.request("carrel/augment", request)
-        view.answered(augmented, again["pack"]["stages"], first, _ms(sent))
+        view.show_answer(augmented, again["pack"]["stages"], first, _ms(sent))
         await client.stop()
     finally:
         await client.kill()

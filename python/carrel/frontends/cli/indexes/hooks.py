@@ -69,10 +69,10 @@ def _hooks_folder(folder: Path) -> Path:
 def _guard(folder: Path, directory: Path) -> Path | None:
     """Give the repository's own folder when its hooks lie outside it (a `core.hooksPath` that all repositories share)."""
     state = git.state(folder)
-    own = git.common_folder(folder)
-    if own is None or directory.is_relative_to(own) or (state is not None and directory.is_relative_to(state.root)):
+    repository = git.common_folder(folder)
+    if repository is None or directory.is_relative_to(repository) or (state is not None and directory.is_relative_to(state.root)):
         return None
-    return own
+    return repository
 
 
 def _target(folder: Path) -> str:
@@ -121,13 +121,13 @@ def _install_one(path: Path, guard: Path | None, target: str) -> HookResult:
     if reason:
         return HookResult(hook, path, "skipped", reason)
     old = path.read_bytes()
-    own = _without(old, guard)
-    first, newline, rest = own.partition(b"\n")
+    remainder = _without(old, guard)
+    first, newline, rest = remainder.partition(b"\n")
     new = first + (newline or b"\n") + block + rest
     if new == old:
         return HookResult(hook, path, "unchanged")
     replace_file(path, new, mode=stat.S_IMODE(path.stat().st_mode))
-    return HookResult(hook, path, "installed" if own == old else "updated")
+    return HookResult(hook, path, "installed" if remainder == old else "updated")
 
 
 def _remove_one(path: Path, guard: Path | None) -> HookResult:
@@ -135,13 +135,13 @@ def _remove_one(path: Path, guard: Path | None) -> HookResult:
     if path.is_symlink() or not path.is_file():
         return HookResult(hook, path, "absent")
     old = path.read_bytes()
-    own = _without(old, guard)
-    if own == old:
+    remainder = _without(old, guard)
+    if remainder == old:
         return HookResult(hook, path, "absent")
-    if own == _NEW_HOOK:
+    if remainder == _NEW_HOOK:
         path.unlink()
     else:
-        replace_file(path, own, mode=stat.S_IMODE(path.stat().st_mode))
+        replace_file(path, remainder, mode=stat.S_IMODE(path.stat().st_mode))
     return HookResult(hook, path, "removed")
 
 
@@ -161,9 +161,9 @@ def _why_not(path: Path) -> str:
 
 def _without(content: bytes, guard: Path | None) -> bytes:
     begin, end = _markers(guard)
-    before, found, rest = content.partition(begin)
-    _, closed, after = rest.partition(end)
-    return before + after if found and closed else content
+    before, opening, rest = content.partition(begin)
+    _, closing, after = rest.partition(end)
+    return before + after if opening and closing else content
 
 
 def run(arguments: Namespace, output: Output) -> int:

@@ -70,26 +70,26 @@ def _team(chosen: Settings) -> TeamStatus | None:
     cache = composition.team_cache(chosen)
     if cache is None:
         return None
-    found = cancellable(lambda token: run_blocking(cache.probe(), token))
+    status = cancellable(lambda token: run_blocking(cache.probe(), token))
     composition.outbound.meter.close()
-    return found
+    return status
 
 
 def _show_team(team: TeamStatus | None, output: Output) -> None:
     if team is None:
         return
     output.text(f"The team's cache, {team.place}: {team.state}")
-    asked = f"{team.found:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
+    counts = f"{team.found:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
     waits = f"{team.waiting:,} wait" + (f" (for {team.lag_seconds:,.0f} s)" if team.waiting else "")
-    output.text(f"  {asked}; {team.shared:,} given, {waits}")
+    output.text(f"  {counts}; {team.shared:,} given, {waits}")
     if team.problem:
         output.text(f"  problem: {team.problem}")
 
 
 def _migrate(arguments: Namespace, output: Output) -> int:
-    given = {name: getattr(arguments, name) for name in ("kind", "url", "key", "collection")}
+    fields = {name: getattr(arguments, name) for name in ("kind", "url", "key", "collection")}
     try:
-        wanted = read_store({name: value for name, value in given.items() if value})
+        wanted = read_store({name: value for name, value in fields.items() if value})
     except ValueError as error:
         raise InvalidInput("store", str(error)) from None
     with _index(arguments, output) as (index, chosen):
@@ -123,12 +123,12 @@ def _fill(index: OpenIndex, target: Settings, output: Output) -> int:
     cancellable(work)
     if index.store.role != "writer":
         raise CarrelError("Another Carrel process writes this index", "Close the editors that have the folder open.")
-    found = cancellable(lambda token: run_blocking(replica.verify(mend=False), token))
-    if not found.same:
+    comparison = cancellable(lambda token: run_blocking(replica.verify(mend=False), token))
+    if not comparison.same:
         raise CarrelError(
-            f"{replica.place.name} lacks {found.missing:,} chunks and has {found.orphans:,} too many", "Run it again."
+            f"{replica.place.name} lacks {comparison.missing:,} chunks and has {comparison.orphans:,} too many", "Run it again."
         )
-    return found.held
+    return comparison.held
 
 
 def _verify(arguments: Namespace, output: Output) -> int:
@@ -136,17 +136,17 @@ def _verify(arguments: Namespace, output: Output) -> int:
         if index.replica is None:
             raise InvalidInput("store", "is the index itself", "Set another one first: `carrel store migrate KIND`.")
         replica = index.replica
-        found = cancellable(lambda token: run_blocking(replica.verify(mend=arguments.mend), token))
+        comparison = cancellable(lambda token: run_blocking(replica.verify(mend=arguments.mend), token))
         waits = replica.status().backlog
-        same = found.same and not waits
+        same = comparison.same and not waits
         if output.json:
-            output.value({**asdict(found), "backlog": waits, "same": same, "mended": arguments.mend})
+            output.value({**asdict(comparison), "backlog": waits, "same": same, "mended": arguments.mend})
         elif same:
-            output.text(f"{replica.place.name} holds exactly the {found.held:,} chunks of the index.")
+            output.text(f"{replica.place.name} holds exactly the {comparison.held:,} chunks of the index.")
         else:
             output.text(
-                f"{replica.place.name} holds {found.held:,} chunks: {found.missing:,} are missing, {found.orphans:,} too much, "
-                f"{waits:,} wait."
+                f"{replica.place.name} holds {comparison.held:,} chunks: {comparison.missing:,} are missing, "
+                f"{comparison.orphans:,} too much, {waits:,} wait."
             )
             output.note("Mended." if arguments.mend else "Mend it: carrel store verify --mend")
         return 0 if same or arguments.mend else 1
@@ -159,12 +159,12 @@ def _install(arguments: Namespace, output: Output) -> int:
         if output.json:
             output.value({"program": str(program), "installed": False})
         return 0
-    found = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy, arguments.digest), token))
+    release = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy, arguments.digest), token))
     lines = [
-        f"Qdrant {found.version} is downloaded and will be run on this machine.",
-        f"  from: {found.url}",
-        f"  size: {found.bytes / 1e6:.0f} MB" if found.bytes else "  size: unknown",
-        f"  SHA-256: {found.digest}",
+        f"Qdrant {release.version} is downloaded and will be run on this machine.",
+        f"  from: {release.url}",
+        f"  size: {release.bytes / 1e6:.0f} MB" if release.bytes else "  size: unknown",
+        f"  SHA-256: {release.digest}",
         f"  to: {stores.qdrant_folder()}",
     ]
     if not agreed(lines):
@@ -173,7 +173,7 @@ def _install(arguments: Namespace, output: Output) -> int:
     def work(token: CancelToken) -> Any:
         with output.progress("Downloading Qdrant", unit="bytes") as progress:
             return run_blocking(
-                stores.install_qdrant(found, chosen.http_proxy, lambda done, total: progress(done, total, "")), token
+                stores.install_qdrant(release, chosen.http_proxy, lambda done, total: progress(done, total, "")), token
             )
 
     program = cancellable(work)

@@ -68,8 +68,8 @@ def run(arguments: Namespace, output: Output) -> int:
                 raise
             except (msgspec.DecodeError, UnicodeDecodeError, CarrelError) as error:
                 failed += 1
-                known = isinstance(error, CarrelError)
-                reason = str(error) if known else f"is not a JSON line of {{id, repo_dir, query, k}}: {error}"
+                is_carrel_error = isinstance(error, CarrelError)
+                reason = str(error) if is_carrel_error else f"is not a JSON line of {{id, repo_dir, query, k}}: {error}"
                 output.warn(f"carrel: {arguments.file}, line {number}: {reason}")
                 continue
             output.value(answer)
@@ -90,12 +90,12 @@ def _open(root: Path, output: Output, token: CancelToken) -> _Folder:
     return _Folder(index, Composition().tokenizer(chosen, None))
 
 
-def _answer(asked: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
+def _answer(target: _Folder, line: Line, arguments: Namespace, token: CancelToken) -> list[dict[str, Any]]:
     if not arguments.context:
-        found = search_blocking(asked.index, Query(line.query, limit=line.k), token)
-        return [_place(hit.chunk, hit.focus) for hit in found.hits]
+        retrieval = search_blocking(target.index, Query(line.query, limit=line.k), token)
+        return [_place(hit.chunk, hit.focus) for hit in retrieval.hits]
     request = ContextRequest(line.query, line.k, Budget(arguments.tokens, "tokens"))
-    answer = context_blocking(lambda: asked.index, request, lambda: asked.tokenizer, token)
+    answer = context_blocking(lambda: target.index, request, lambda: target.tokenizer, token)
     if token.cancelled:
         raise Cancelled("cancelled")
     if answer.error:

@@ -60,9 +60,9 @@ def run(arguments: Namespace, output: Output) -> int:
     return 0 if arguments.command != "review" or _has(result.review) else 1
 
 
-async def _decide(asked: Confirmation) -> bool:
+async def _decide(confirmation: Confirmation) -> bool:
     """Have the person at the terminal decide about tools that the model wants to run; what costs money is asked elsewhere."""
-    return await (confirm if asked.what in ("tools", "pipeline") else refuse)(asked)
+    return await (confirm if confirmation.what in ("tools", "pipeline") else refuse)(confirmation)
 
 
 def _body(arguments: Namespace) -> str:
@@ -113,11 +113,11 @@ class _Listener:
 
 
 def _show_ends(result: Any, output: Output) -> None:
-    for one in result.citations:
-        place = f"{one.path}:{one.start_line}-{one.end_line}"
-        of_document = f", version {one.version}" if _has(one.version) else ""
-        of_document += f", updated {one.updated_at[:10]}" if _has(one.updated_at) else ""
-        output.note(f"  {place}  given{of_document}" if one.ok else f"  {place}  NOT VERIFIED: {one.reason}")
+    for citation in result.citations:
+        place = f"{citation.path}:{citation.start_line}-{citation.end_line}"
+        of_document = f", version {citation.version}" if _has(citation.version) else ""
+        of_document += f", updated {citation.updated_at[:10]}" if _has(citation.updated_at) else ""
+        output.note(f"  {place}  given{of_document}" if citation.ok else f"  {place}  NOT VERIFIED: {citation.reason}")
     if result.cut:
         output.note("The answer was cut off: it reached the model's limit.")
     if _has(result.limit):
@@ -211,10 +211,10 @@ def _chat(root: Path, arguments: Namespace, output: Output, listener: _Listener)
         commands.chat_model(workspace, None, arguments.model)  # before anything is indexed for one that isn't there
         wait = await bring_up_to_date(commands, workspace, output)
         output.note(f"About {root}. /quit ends it, Ctrl-C stops an answer.")
-        while (asked := _line(output)) is not None:
-            if not asked:
+        while (question := _line(output)) is not None:
+            if not question:
                 continue
-            messages = [*history, {"role": "user", "content": asked}]
+            messages = [*history, {"role": "user", "content": question}]
             params = {"messages": messages, "model": arguments.model, "maxTokens": arguments.max_tokens, "waitMs": wait}
             result = await _answered(commands, {**params, "partialResultToken": _TOKEN}, output)
             if result is not None:

@@ -52,9 +52,9 @@ def indexed_folder(path: Path) -> Path:
 
 def settings(path: Path, output: Output) -> Settings:
     """Return the settings of a folder; tell what can't be used of them. Raises `SettingsError`."""
-    found, problems = settings_of(path)
+    folder_settings, problems = settings_of(path)
     tell(problems, output)
-    return found
+    return folder_settings
 
 
 def tell(problems: Iterable[Problem], output: Output) -> None:
@@ -116,13 +116,13 @@ def with_commands(
 
 def _telling(output: Output) -> WorkspaceEvents:
     """Have a run that takes a while told: a first index, or one that is made again, may take minutes."""
-    told: Callable[[int, int, str], None] | None = None
+    show: Callable[[int, int, str], None] | None = None
 
     def progressed(workspace: Workspace, _: object, progress: Progress) -> None:
-        nonlocal told
-        if told is None:
-            told = output.progress_lines(f"Indexing {workspace.root.name}")
-        told(progress.done, progress.total, "")
+        nonlocal show
+        if show is None:
+            show = output.progress_lines(f"Indexing {workspace.root.name}")
+        show(progress.done, progress.total, "")
 
     return WorkspaceEvents(progressed=progressed)
 

@@ -65,10 +65,10 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
 
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
-    asked = Query(text, _HITS_A_FILE * limit)
-    found: Retrieval = (await queries.search(workspace, asked, wait_ms, plan="never", rerank=False)).retrieval
+    query = Query(text, _HITS_A_FILE * limit)
+    retrieval: Retrieval = (await queries.search(workspace, query, wait_ms, plan="never", rerank=False)).retrieval
     elapsed_ms = 1000 * (time.perf_counter() - began)
-    return _Located(located_files(found)[:limit], found.hits[:limit], found.diagnostics.is_issue, elapsed_ms)
+    return _Located(located_files(retrieval)[:limit], retrieval.hits[:limit], retrieval.diagnostics.is_issue, elapsed_ms)
 
 
 def _plain(located: _Located) -> dict[str, Any]:

@@ -86,8 +86,8 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
                     f"{path} is not there: there is no such file in {workspace.root}, so nothing of it can be found."
                 )
             return await commands.explain({**params, "path": path, "line": line})
-    asked = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
-    extra = {"budget": asked, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    context_budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
+    extra = {"budget": context_budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
     return await commands.context({**params, **extra, "history": arguments.history, "trigger": "explicit", "waitMs": wait})
 
 
@@ -100,14 +100,14 @@ def _in_folder(path: str, workspace: Workspace) -> str:
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
-    given = {
+    filters = {
         "pathGlob": arguments.glob or None,
         "languages": arguments.language or None,
         "symbol": arguments.symbol,
         "sources": arguments.source or None,
         "maxAgeDays": arguments.max_age_days,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in filters.items() if value is not None}
 
 
 def _without_guesses(result: Any) -> Any:
@@ -247,11 +247,16 @@ def _show_answers(answers: Any, output: Output) -> None:
 
     table = Table("from retrieved chunks", "from whole files", show_lines=True)
     both = (answers.chunks, answers.whole_files)
-    table.add_row(*(Text(harmless(one.text)) for one in both))
+    table.add_row(*(Text(harmless(answer.text)) for answer in both))
     table.add_row(
-        *(f"{one.prompt_tokens:,} tokens, {one.answer_tokens:,} of the answer, {one.elapsed_ms / 1000:.1f} s" for one in both)
+        *(
+            f"{answer.prompt_tokens:,} tokens, {answer.answer_tokens:,} of the answer, {answer.elapsed_ms / 1000:.1f} s"
+            for answer in both
+        )
     )
-    table.add_row(*(f"{one.citations} places cited, {one.unverified} unverified; {len(one.files)} files given" for one in both))
+    table.add_row(
+        *(f"{answer.citations} places cited, {answer.unverified} unverified; {len(answer.files)} files given" for answer in both)
+    )
     output.console().print(table)
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 def tell_sent(result: Any, output: Output) -> None:
     """Say which services were asked, with how much; nothing where none was."""
     sent = getattr(result, "sent", None)
-    for one in sent if isinstance(sent, tuple) else ():
-        cost = f", ${one.cost:.4f}" if one.cost else ""
-        many = "1 request" if one.requests == 1 else f"{one.requests} requests"
+    for service in sent if isinstance(sent, tuple) else ():
+        cost = f", ${service.cost:.4f}" if service.cost else ""
+        many = "1 request" if service.requests == 1 else f"{service.requests} requests"
         output.note(
-            f"sent to {one.provider} at {one.host} ({one.what}): {many}, {one.texts} texts, {one.bytes:,} bytes, "
-            f"{one.tokens:,} tokens{cost}"
+            f"sent to {service.provider} at {service.host} ({service.what}): {many}, {service.texts} texts, "
+            f"{service.bytes:,} bytes, {service.tokens:,} tokens{cost}"
         )

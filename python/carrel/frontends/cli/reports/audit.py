@@ -33,18 +33,18 @@ def run(arguments: Namespace, output: Output) -> int:
     after = since(arguments.since, time.time()) if arguments.since else None
     if arguments.export:
         return _export(trail.entries(after, arguments.kind), arguments.export, output)
-    found = trail.entries(after, arguments.kind, arguments.limit)
+    entries = trail.entries(after, arguments.kind, arguments.limit)
     if output.json:
-        output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in found]})
+        output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in entries]})
         return 0
-    for number, event in reversed(found):  # the newest last, where the prompt is
+    for number, event in reversed(entries):  # the newest last, where the prompt is
         output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
-    output.note(f"{len(found):,} entries of {audit_file()}." if found else f"There is nothing in {audit_file()}.")
+    output.note(f"{len(entries):,} entries of {audit_file()}." if entries else f"There is nothing in {audit_file()}.")
     return 0
 
 
-def _verify(trail: AuditTrail, known: str | None, output: Output) -> int:
-    entries, head, problems = trail.verify(known)
+def _verify(trail: AuditTrail, anchor: str | None, output: Output) -> int:
+    entries, head, problems = trail.verify(anchor)
     if output.json:
         output.value({"entries": entries, "head": head, "problems": list(problems)})
         return 1 if problems else 0
@@ -94,8 +94,8 @@ def _summary(kind: str, details: Any) -> str:
     if kind == "answer":
         return f"{caller}: {details.get('model')}, {details.get('answer_tokens')} tokens"
     if kind == "sent":
-        told = f"{details.get('texts')} texts, {details.get('chars')} characters, ${details.get('dollars', 0):.4f}"
-        return f"{caller}: {details.get('provider')} at {details.get('host')}: {told}"
+        amount = f"{details.get('texts')} texts, {details.get('chars')} characters, ${details.get('dollars', 0):.4f}"
+        return f"{caller}: {details.get('provider')} at {details.get('host')}: {amount}"
     if kind == "permission":
         verb = "allowed" if details.get("allowed") else "withdrawn"
         return f"{caller}: {details.get('provider')} at {details.get('host')} {verb}"

@@ -25,11 +25,11 @@ def run(arguments: Namespace, output: Output) -> int:
     if not output.json:
         output.note("GitHub is asked itself." if live else "A stand-in on this machine answers for GitHub; --live asks GitHub.")
 
-    def told(check: Check) -> None:
+    def show(check: Check) -> None:
         if not output.json:
             output.text(f"{check.number:>2} {_SIGNS[check.verdict]:<8}{check.name} ({check.against}): {check.detail}")
 
-    checks = cancellable(lambda token: run_blocking(selftest(settings, live=live, program=arguments.qdrant, notify=told), token))
+    checks = cancellable(lambda token: run_blocking(selftest(settings, live=live, program=arguments.qdrant, notify=show), token))
     failed = sum(check.verdict == "failed" for check in checks)
     skipped = sum(check.verdict == "skipped" for check in checks)
     if output.json:

@@ -92,13 +92,13 @@ def _withdraw(places: list[Destination], permissions: PermissionFile, trail: Aud
 
 
 def _show(permissions: PermissionFile, output: Output) -> None:
-    known = permissions.entries()
+    entries = permissions.entries()
     if output.json:
-        rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in known]
+        rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in entries]
         output.value({"providers": rows})
         return
-    for item in known:
+    for item in entries:
         since = f"since {datetime.fromtimestamp(item.at, UTC):%Y-%m-%d}" if item.at else "by your settings file"
         output.text(f"{item.destination}, {since}")
-    if not known:
+    if not entries:
         output.note("Text may be sent nowhere but to this machine.")

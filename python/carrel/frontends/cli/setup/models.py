@@ -52,8 +52,8 @@ def _list(arguments: Namespace, output: Output) -> int:
         allows = composition.outbound.permissions.allows
         models = tuple(from_state(state, allows) for state in states)
         store = from_store(store_report(composition, settings), allows)
-        known, keys = model_report.providers_by_role(), model_report.key_names(settings)
-        output.value(ProvidersResult(models=models, store=store, known=known, keys=keys))
+        providers, keys = model_report.providers_by_role(), model_report.key_names(settings)
+        output.value(ProvidersResult(models=models, store=store, known=providers, keys=keys))
     else:
         for state in states:
             _show(state, output)
@@ -81,11 +81,11 @@ def _show(state: ModelState, output: Output) -> None:
 def _set(arguments: Namespace, output: Output) -> int:
     fields: dict[str, object] | None = None
     if arguments.provider not in ("none", "bundled"):
-        known = model_report.providers_by_role()[arguments.role]
-        if arguments.provider not in known:
-            raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', _listed(known))
-        given = {field: getattr(arguments, name) for name, field in _FIELDS.items()}
-        fields = {"provider": arguments.provider, **{name: value for name, value in given.items() if value not in (None, "", 0)}}
+        names = model_report.providers_by_role()[arguments.role]
+        if arguments.provider not in names:
+            raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', _listed(names))
+        values = {field: getattr(arguments, name) for name, field in _FIELDS.items()}
+        fields = {"provider": arguments.provider, **{name: value for name, value in values.items() if value not in (None, "", 0)}}
         try:
             read_models({arguments.role: fields})
         except ValueError as error:
@@ -104,8 +104,8 @@ def _set(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _listed(known: tuple[str, ...]) -> str:
-    return f"There are: {', '.join(known)}." if known else "There is none yet."
+def _listed(names: tuple[str, ...]) -> str:
+    return f"There are: {', '.join(names)}." if names else "There is none yet."
 
 
 def _key(arguments: Namespace, output: Output) -> int:

@@ -26,12 +26,12 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.file == arguments.input == "-":
         raise InvalidInput("--input", "is standard input, as the pipeline is", "Give one of them as a file.")
     pipeline = _read(arguments.file, LONGEST_PIPELINE, "FILE")
-    given = "" if arguments.input is None else _read(arguments.input, LONGEST_INPUT, "--input")
+    input_data = "" if arguments.input is None else _read(arguments.input, LONGEST_INPUT, "--input")
     runs = arguments.action == "run" and not arguments.dry_run
     method = "carrel/pipeline/run" if runs else "carrel/pipeline/validate"
 
     async def ask(commands: Commands, _: Workspace) -> Any:
-        return await commands.table()[method]({"pipeline": pipeline, "inputData": given})
+        return await commands.table()[method]({"pipeline": pipeline, "inputData": input_data})
 
     result = with_commands(folder(arguments.path), output, ask, confirm=confirm, broad="once indexed")
     return _show_run(result, output) if runs else _show_check(result, pipeline, output)

@@ -38,11 +38,11 @@ def _add(arguments: Namespace, output: Output) -> int:
     )
     change = source_editing.planned(wanted)
     path, source = source_editing.write(change), change.source
-    known = change.before is not None and source.kind != "repository"
+    is_update = change.before is not None and source.kind != "repository"
     if output.json:
-        place_told = {"url": source.url} if source.kind == "repository" else {"folder": source.folder, "updated": known}
-        output.value({"file": str(path), "id": change.id, "kind": source.kind, **place_told})
-    if known:
+        details = {"url": source.url} if source.kind == "repository" else {"folder": source.folder, "updated": is_update}
+        output.value({"file": str(path), "id": change.id, "kind": source.kind, **details})
+    if is_update:
         output.note(f"{change.id} was a source already: {path} has what you gave now, and of the rest what it had.")
     else:
         output.note(f"Written to {path}. Every workspace of yours is searched together with it from now on.")

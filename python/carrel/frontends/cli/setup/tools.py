@@ -42,10 +42,10 @@ def _service(output: Output) -> ToolService:
 
 def _add(arguments: Namespace, output: Output) -> int:
     command = arguments.server
-    given = [kind for kind in ("file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
+    sources = [kind for kind in ("file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
     if arguments.url and not arguments.openapi:
-        given.append("url")
-    if len(given) != 1:
+        sources.append("url")
+    if len(sources) != 1:
         raise InvalidInput("source", "give one of --url, --file, --openapi, or a program after --")
     kind, value = _source(arguments, command)
     try:
@@ -137,13 +137,13 @@ def _list(arguments: Namespace, output: Output) -> int:
 
 def _search(arguments: Namespace, output: Output) -> int:
     service = _service(output)
-    asked = ToolQuery(arguments.query, arguments.limit, arguments.risk, tuple(arguments.tag))
-    found = run_blocking(service.search(asked, usable_only=False))
+    query = ToolQuery(arguments.query, arguments.limit, arguments.risk, tuple(arguments.tag))
+    hits = run_blocking(service.search(query, usable_only=False))
     if output.json:
-        output.value(ToolsSearchResult(tools=tuple(from_tool(stated, item) for item, stated in found), elapsed_ms=0.0))
-    for item, stated in found:
+        output.value(ToolsSearchResult(tools=tuple(from_tool(stated, item) for item, stated in hits), elapsed_ms=0.0))
+    for item, stated in hits:
         _show(stated, output, f"{item.score:.2f} ")
-    if not found:
+    if not hits:
         output.note("No tool fits.")
     return 0
 

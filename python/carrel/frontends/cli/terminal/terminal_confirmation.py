@@ -45,11 +45,11 @@ def _terminal() -> Iterator[tuple[TextIO, TextIO]]:
         yield typed, shown
 
 
-async def confirm(asked: Confirmation) -> bool:
+async def confirm(confirmation: Confirmation) -> bool:
     """Have the person at the terminal decide. Raises `ProviderError` where there is none."""
-    lines = [f"{asked.risk}.", *(f"  {name}: {value}" for name, value in asked.details.items())]
+    lines = [f"{confirmation.risk}.", *(f"  {name}: {value}" for name, value in confirmation.details.items())]
     try:
         return await asyncio.to_thread(agreed, lines)
     except CarrelError as error:
-        remedy = error.remedy if asked.what in ("provider", "paidIndex") else "Run this in a terminal of your own."
-        raise ProviderError(f"{asked.risk}, and nobody could be asked", remedy) from None
+        remedy = error.remedy if confirmation.what in ("provider", "paidIndex") else "Run this in a terminal of your own."
+        raise ProviderError(f"{confirmation.risk}, and nobody could be asked", remedy) from None
