@@ -177,11 +177,13 @@ pub fn parse(language: Language, text: &str, limit: Duration, cancel: &CancelTok
 /// the preprocessor the grammars read such a head as a function, and break off at what follows.
 fn without_export_macros(language: Language, text: &str) -> Cow<'_, str> {
     static HEAD: OnceLock<Option<Regex>> = OnceLock::new();
-    let pattern = r"\b(?:class|struct|union|enum)\s+([A-Z][A-Z0-9_]+(?:\([^()\n]*\))?)\s+[A-Za-z_][\w:]*(?:<[^<>;{}]*>)?\s*(?:final\s*)?(?::[^;{}()]*)?\{";
+    let pattern = r"\b(?:class|struct|union|enum)\s+([A-Z][A-Z0-9_]+(?:\([^()\n]*\))?)\s+([A-Za-z_][\w:]*)(?:<[^<>;{}]*>)?\s*(?:final\s*)?(?::[^;{}()]*)?\{";
     let is_c = matches!(language, Language::C | Language::CPP);
     let Some(head) = HEAD.get_or_init(|| Regex::new(pattern).ok()).as_ref().filter(|_| is_c) else { return text.into() };
     let mut masked = Cow::Borrowed(text);
-    for found in head.captures_iter(text).filter_map(|head| head.get(1)) {
+    // In `class NAME final {` the capitals are the name.
+    let heads = head.captures_iter(text).filter(|head| head.get(2).is_some_and(|name| name.as_str() != "final"));
+    for found in heads.filter_map(|head| head.get(1)) {
         masked.to_mut().replace_range(found.range(), &" ".repeat(found.len()));
     }
     masked

@@ -45,7 +45,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["c", "cpp", "glsl", "d"],
         true,
-        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?:[A-Z][A-Z0-9_]+ +)?(?<t>NAME)[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
+        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?:(?<t2>NAME) +final\b|(?:[A-Z][A-Z0-9_]+ +)?(?<t>NAME))[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
     ),
     (
         &["kotlin"],
@@ -102,15 +102,11 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?:@\w+ +)?(?:function|macro) +(?<f>[\w.!]+) *[({]|(?<f2>[\w.!]+)\([^)]*\) *= |(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
     ),
-    (
-        &["objective-c"],
-        true,
-        r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)|# *define +(?<o>NAME)",
-    ),
+    (&["objective-c"], true, r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)"),
     (
         &["clojure", "lisp", "scheme"],
         false,
-        r"\((?:defn-?|defun|defmacro|defmethod|defgeneric|defsubst|cl-defun|define-syntax(?:-rule)?) +\(?(?<f>[^\s()]+)|\(define +\((?<f2>[^\s()]+)|\((?:def[\w-]*|define-[\w-]+) +\(?(?<o>[^\s()^'\x22]+)",
+        r"\((?:defn-?|defun|defmacro|defmethod|defgeneric|defsubst|cl-defun|define-syntax(?:-rule)?) +\(?(?<f>[^\s()]+)|\(define +\((?<f2>[^\s()]+)|\((?:def\w*|def-[\w-]+|define-[^k\s()][\w-]*) +\(?(?<o>[^\s()^'\x22]+)",
     ),
     (&["erlang"], false, r"(?<f>[a-z]\w*)\([^)]*\)[^.;]*->|-(?:record|define)\((?<o>\w+)"),
     (
@@ -211,6 +207,12 @@ mod tests {
         {
             assert_eq!(&pattern.captures(text).unwrap()["t"], name);
         }
+        assert_eq!(&pattern.captures("class GUI final : public Base {").unwrap()["t2"], "GUI");
+        let lisp = of(Language::from_name("lisp").unwrap()).unwrap().pattern;
+        for text in ["(default-toplevel-value shop-x)", "(defined-p shop-z)", "(define-key shop-map [k] 'go)"] {
+            assert!(lisp.captures(text).is_none(), "{text}");
+        }
+        assert_eq!(&lisp.captures("(define-minor-mode shop-mode").unwrap()["o"], "shop-mode");
     }
 
     #[test]

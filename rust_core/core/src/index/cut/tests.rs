@@ -95,10 +95,10 @@ fn what_stands_in_scopes_of_one_chunk_is_defined() {
 
 #[test]
 fn a_macro_before_the_name_of_a_class_is_not_its_name() {
-    let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
+    let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nclass AABB final {\n  int volume;\n};\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
     let file = chunks_of(Language::CPP, text, &CutOptions::default());
     let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
-    assert_eq!(defined, ["Basket", "total", "Item", "kind"]);
+    assert_eq!(defined, ["Basket", "total", "Item", "AABB", "kind"]);
 }
 
 #[test]
