@@ -68,14 +68,14 @@ _FORMS = (
     ),
 )
 MOST_FRAMES = 100
-_ANY_FILE = r"(?:[a-z]:)?(?=[^\s:]*[a-z_])[^\s\"'()<>|:,;#]{1,300}"
+_ANY_FILE = r"(?:[a-z]:)?(?=[^\s:]{0,300}[a-z_])[^\s\"'()<>|:,;#]{1,300}"
 _NAMED_PLACE = lazy_pattern(
     rf"(?<![\w/.-])(?P<path>{_ANY_FILE})(?::|#L|,? (?:on |at )?line (?!\d+ (?:of|in) )){_LINE}\b"
     rf"|\bline (?P<first>\d+) (?:of|in) (?:the )?(?P<file>{_ANY_FILE})",
     re.IGNORECASE,
 )
 """A place that a person may name in a sentence: `shop/job.py:17`, "line 17 of the Makefile"; the index says whether it is one."""
-_MOST_NAMED = 20
+_MOST_NAMED = 100
 
 _NEXT_TRACE = lazy_pattern(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
 """A line between two frames that says that they belong to two traces."""
