@@ -165,6 +165,7 @@ def test_a_search_that_is_not_sure_shows_the_nearest_few_places(run: Run, projec
     assert len(one_json(run("search", words, "--json")[1])["hits"]) > 3
     assert "3 hits in " in run("search", words)[2]
     assert "3 hits in " not in run("search", words, "--limit", "10")[2]
+    assert "3 hits in " not in run("search", words, "--format", "places")[2]
 
 
 def test_a_budget_that_nothing_fits_shows_no_places(run: Run) -> None:

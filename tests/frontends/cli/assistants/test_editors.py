@@ -49,6 +49,16 @@ def test_a_rule_that_is_gone_is_named(home: Path, tmp_path: Path, capsys: Any) -
     assert detail.startswith("the rule is missing in")
 
 
+def test_a_rule_of_another_version_or_with_other_line_ends_is_taken_out(home: Path, capsys: Any) -> None:
+    where = ["--workspace", "--path", str(home)]
+    assert main(["agents", "install", "cursor", "--yes", *where]) == 0
+    rule = home / ".cursor/rules/carrel.mdc"
+    rule.write_bytes(rule.read_bytes().replace(b"search_code", b"search_all").replace(b"\n", b"\r\n"))
+    assert states(capsys, "cursor", *where)["cursor"][0] == "installed by another version or path"
+    assert main(["agents", "uninstall", "cursor", *where]) == 0
+    assert not rule.exists()
+
+
 def test_an_editor_is_set_up_only_by_its_name(home: Path, capsys: Any) -> None:
     (home / ".cursor").mkdir()
     assert states(capsys)["cursor"][0] == "not installed"

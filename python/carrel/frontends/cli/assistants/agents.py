@@ -99,8 +99,8 @@ def _whole(text: Callable[[str], str]) -> Callable[[str], Edit]:
 
 def _rule(head: str) -> Callable[[str], Edit]:
     """Make a rule that is always read, and says when to ask the server."""
-    text = f"---\n{head}\n---\nBefore you search this project, think of the MCP server `{NAME}`. {INSTRUCTIONS}\n"
-    return lambda _: Whole(text, lambda standing: standing == text)
+    beginning = f"---\n{head}\n---\nBefore you search this project, think of the MCP server `{NAME}`. "
+    return lambda _: Whole(f"{beginning}{INSTRUCTIONS}\n", lambda standing: standing.replace("\r\n", "\n").startswith(beginning))
 
 
 def _editor(title: str, client: str, program: str, folder: str, rule: str, head: str) -> Agent:

@@ -114,7 +114,8 @@ def _without_guesses(result: Any) -> Any:
     """Keep the nearest few places of a search that isn't sure, as assistants get them."""
     from carrel.search.certainty import GUESSES, doubt
 
-    return structs.replace(result, hits=result.hits[:GUESSES]) if doubt(result.confidence) else result
+    is_list = not isinstance(result.text, str)  # else the server wrote the places out
+    return structs.replace(result, hits=result.hits[:GUESSES]) if is_list and doubt(result.confidence) else result
 
 
 def _show_hits(result: Any, output: Output) -> None:
