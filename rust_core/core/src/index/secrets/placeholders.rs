@@ -167,8 +167,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || reference.iter().any(|mark| lower.starts_with(mark))
         || WORDS.contains(&lower.as_str())
         || PLACEHOLDERS.iter().any(|word| spells(value, word))
-        || value.contains("xxxx")
-        || value.contains("XXXX")
+        || is_crossed_out(value, 4)
         || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PLACEHOLDER_WORDS.contains(&part))
         || is_only_naming(value)
 }
@@ -178,10 +177,18 @@ pub(super) fn is_example(value: &str) -> bool {
     let made_up =
         ["example", "changeMe", "placeHolder", "redacted", "your_", "your-", "yourT", "*****", ".....", "dummy", "[secret: "];
     made_up.iter().any(|word| spells(value, word))
-        || value.contains("xxxxx")
-        || value.contains("XXXXX")
+        || is_crossed_out(value, 5)
         || ["${", "{{", "$(", "<%", "#{", "%("].iter().any(|mark| value.contains(mark))
         || is_placeholder_shape(value)
+}
+
+/// Tell whether at least half of a part of a value is a run of so many `x`: random letters hold a short one by chance.
+fn is_crossed_out(value: &str, least: usize) -> bool {
+    value.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        let longest = |x: char| part.split(|c: char| c != x).map(str::len).max().unwrap_or(0);
+        let run = longest('x').max(longest('X'));
+        run >= least && 2 * run >= part.len()
+    })
 }
 
 /// Tell whether a value holds a word in small letters, in capitals, or with capitals where its parts begin: random letters such as
