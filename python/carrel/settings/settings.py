@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
@@ -23,6 +22,7 @@ from carrel.model.bounds import MOST, plain_reason
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.settings.allow_settings import AllowSettings, AuditSettings, read_allow, read_audit
+from carrel.settings.language_settings import read_editor_languages, read_languages
 from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_limits, read_models
 from carrel.settings.source_settings import Sources, read_sources
 from carrel.settings.store_settings import StoreSettings, read_store
@@ -410,35 +410,10 @@ def _budget(raw: Any) -> Budget:
     raise ValueError('must be {"chars": n} or {"tokens": n} with n from 1 to a billion')
 
 
-def _languages(raw: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(raw, dict) or not all(isinstance(part, str) for pair in raw.items() for part in pair):
-        raise ValueError('must be globs with the name of a language each, such as {"*.inc": "php"}')
-    if raw:
-        from carrel.model.native import check_languages  # noqa: PLC0415 - most settings need no core
-
-        try:
-            check_languages(list(raw.items()))
-        except InvalidInput as error:
-            raise ValueError(f"is refused: {error.reason}") from None
-    return tuple(raw.items())
-
-
-def _editor_languages(raw: Any) -> tuple[tuple[str, str], ...]:
-    """Return what Carrel can use of an editor's associations: the rest is nobody's mistake."""
-    from carrel.model.editor_languages import language_of  # noqa: PLC0415 - as above
-
-    pairs: list[tuple[str, str]] = []
-    for glob, identifier in raw.items() if isinstance(raw, dict) else ():
-        if isinstance(identifier, str) and (language := language_of(identifier)):
-            with suppress(ValueError):
-                pairs += _languages({glob: language})
-    return tuple(pairs)
-
-
 _READERS: dict[str, Callable[[Any], Any]] = {
     "budget": _budget,
-    "languages": _languages,
-    "editor_languages": _editor_languages,
+    "languages": read_languages,
+    "editor_languages": read_editor_languages,
     "models": read_models,
     "limits": read_limits,
     "store": read_store,
