@@ -75,7 +75,6 @@ _NAMED_PLACE = lazy_pattern(
     re.IGNORECASE,
 )
 """A place that a person may name in a sentence: `shop/job.py:17`, "line 17 of the Makefile"; the index says whether it is one."""
-_MOST_NAMED = 100
 
 _NEXT_TRACE = lazy_pattern(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
 """A line between two frames that says that they belong to two traces."""
@@ -130,7 +129,7 @@ def stack_frames(text: str) -> list[Frame]:
 
 def named_places(text: str) -> tuple[Frame, ...]:
     """Return the places that a sentence names by file and line, the last one first, as `stack_frames` has the innermost last."""
-    named = list(islice(_NAMED_PLACE.finditer(text), _MOST_NAMED))
+    named = list(islice(_NAMED_PLACE.finditer(text), MOST_FRAMES))
     files = [(match["path"] or match["file"]).strip("`*_.") for match in named]
     lines = [int((match["line"] or match["first"])[:9]) for match in named]
     return tuple(Frame(_path(file), line, "", match[0]) for file, line, match in zip(files, lines, named, strict=True))[::-1]

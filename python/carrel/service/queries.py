@@ -54,7 +54,7 @@ class Found:
     routes: tuple[Route, ...] = ()
     not_searched: tuple[str, ...] = ()
     further: tuple[Retrieval, ...] = ()
-    """What the indexes of further folders found; `retrieval` is the surest then."""
+    """Hold what the indexes of further folders found; `retrieval` is the surest then."""
     missing: tuple[MissingFolder, ...] = ()
     """Of several folders those that were not searched."""
 

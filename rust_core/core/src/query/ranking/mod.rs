@@ -52,7 +52,7 @@ pub struct RankingContext {
     /// The question, where it may be the name of a file.
     file_name: String,
     weights: Weights,
-    /// What the question finds in the whole index, where the candidates are but a part of that.
+    /// Holds what the question finds in the whole index, where the candidates are but a part of that.
     everywhere: Vec<Candidate>,
 }
 
@@ -100,7 +100,7 @@ impl RankingContext {
         self
     }
 
-    /// What candidates are compared with.
+    /// Return what candidates are compared with.
     fn rivals_of<'a>(&'a self, candidates: &'a [Candidate]) -> &'a [Candidate] {
         if self.everywhere.is_empty() { candidates } else { &self.everywhere }
     }

@@ -9,7 +9,7 @@ use crate::base::language::Language;
 use crate::index::cut::names;
 use crate::index::cut::roles::Role;
 
-/// How many types within each other are looked into for the names of members.
+/// Look into so many types within each other for the names of members.
 pub(super) const MEMBER_DEPTH: u32 = 8;
 
 impl<'tree> Walk<'_, 'tree> {
