@@ -44,9 +44,9 @@ def test_the_command_line_prints_one_line(capfdbinary: pytest.CaptureFixture[byt
 
 async def test_mcp_over_stdio_writes_one_line() -> None:
     (nothing, to), (answers, back) = os.pipe(), os.pipe()
-    with os.fdopen(nothing, "rb") as incoming, os.fdopen(back, "wb") as outgoing, os.fdopen(answers, "rb") as seen:
+    with os.fdopen(back, "wb") as outgoing, os.fdopen(answers, "rb") as seen:
         try:
-            await EarlyResponder(incoming, outgoing, []).write(MESSAGE.decode() + "\n")
+            await EarlyResponder(os.fdopen(nothing, "rb"), outgoing, []).write(MESSAGE.decode() + "\n")
         finally:
             os.close(to)
         check(seen.readline())

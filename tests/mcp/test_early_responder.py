@@ -48,8 +48,8 @@ class Pipes:
         (there, to), (answers, back) = os.pipe(), os.pipe()
         self.to: BinaryIO = os.fdopen(to, "wb")
         self.answers: BinaryIO = os.fdopen(answers, "rb")
-        self._its_own = os.fdopen(there, "rb"), os.fdopen(back, "wb")
-        self.responder = EarlyResponder(*self._its_own, OFFER.tools())
+        self._back = os.fdopen(back, "wb")
+        self.responder = EarlyResponder(os.fdopen(there, "rb"), self._back, OFFER.tools())
 
     def send(self, *messages: Any) -> None:
         for message in messages:
@@ -57,7 +57,7 @@ class Pipes:
         self.to.flush()
 
     def close(self) -> None:
-        for end in (self.to, self.answers, *self._its_own):
+        for end in (self.to, self.answers, self._back):
             end.close()
 
     def answer(self) -> dict[str, Any]:

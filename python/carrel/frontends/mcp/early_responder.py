@@ -11,6 +11,7 @@ no client of them is told of changes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -32,7 +33,7 @@ _RESOURCES_CHANGED = {"jsonrpc": "2.0", "method": "notifications/resources/list_
 
 
 class EarlyResponder:
-    """Lines from a client and to it. A thread reads; until `lines` is asked for it also answers what it can."""
+    """Lines from a client and to it. A thread reads `incoming` and closes it; until `lines` is used it answers what it can."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, tools: list[dict[str, Any]]) -> None:
         self._incoming = incoming
@@ -109,15 +110,13 @@ class EarlyResponder:
         """Do nothing: each line goes out as it is written."""
 
     def _read(self) -> None:
-        try:
+        with contextlib.suppress(OSError), self._incoming:  # an error: the client has gone
             for line in self._incoming:
                 with self._lock:
                     if self._loop or not self._answered(line):
                         self._pass(line)
                     if self._sdk_needed:
                         self._wanted.set()
-        except OSError:
-            pass  # the client has gone
         with self._lock:
             self._pass(None)
             self._wanted.set()
