@@ -23,7 +23,7 @@ final class Requests {
             if (error != null) {
                 answer.completeExceptionally(Memory.cause(error));
             } else if (!answer.isDone()) {
-                pass(call.apply(server), answer);
+                pass(sent(call, server), answer);
             }
         });
         return answer;
@@ -33,6 +33,15 @@ final class Requests {
     void abandon() {
         var gone = new ServerUnavailable("Carrel's server stopped before it answered.", "Ask again: it starts when it is asked.");
         open.forEach(answer -> answer.completeExceptionally(gone));
+    }
+
+    /** A server whose connection has broken refuses a message at once. */
+    private static <T> CompletableFuture<T> sent(Function<CarrelServer, CompletableFuture<T>> call, CarrelServer server) {
+        try {
+            return call.apply(server);
+        } catch (RuntimeException error) {
+            return CompletableFuture.failedFuture(error);
+        }
     }
 
     private <T> void pass(CompletableFuture<T> request, CompletableFuture<T> answer) {

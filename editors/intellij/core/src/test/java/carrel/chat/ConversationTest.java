@@ -5,14 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import carrel.memory.Memory;
 import carrel.memory.Project;
 import carrel.memory.Question;
 import carrel.memory.RealServer;
+import carrel.protocol.CarrelServer;
 import carrel.protocol.Messages.ActiveEditor;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import org.eclipse.lsp4j.Position;
@@ -53,6 +57,17 @@ class ConversationTest {
     void close() {
         server.close();
         model.close();
+    }
+
+    @Test
+    void aConnectionThatRefusesTheQuestionAtOnceEndsTheAnswer() {
+        var server = (CarrelServer) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {CarrelServer.class}, (proxy, method, values) -> {
+            throw new IllegalStateException("The connection is closed.");
+        });
+        var broken = new Conversation(new Memory(() -> CompletableFuture.completedFuture(server), List::of, List::of));
+        assertTrue(broken.ask(Question.of(folder.toUri().toString(), HOW, null, List.of())));
+        assertFalse(broken.isAnswering());
+        assertEquals(List.of("The connection is closed."), broken.turns().get(0).problems());
     }
 
     @Test
