@@ -13,6 +13,12 @@ def test_a_page_of_figures_is_current(name: str) -> None:
     assert (figures.ROOT / "docs" / f"{name}.md").read_text("utf-8") == figures.page(name), "run python -m tests.bench.figures"
 
 
+def test_the_curves_are_current() -> None:
+    assert figures.pictures()
+    for file, picture in figures.pictures().items():
+        assert file.read_text("utf-8") == picture, "run python -m tests.bench.figures"
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_figure_names_date_machine_command_and_cases(topic: str) -> None:
     measured = figures.read(topic)

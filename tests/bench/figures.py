@@ -1,7 +1,8 @@
 """Write `docs/quality.md` and `docs/benchmarks.md` from `docs/figures/*.json`: `python -m tests.bench.figures`.
 
 A file holds one topic: what was measured (`title`, `text`), how (`cases`, `date`, `machine`, `command`), a table (`columns`,
-`rows`) and `notes`. Replace its figures after a measurement and run this; `tests/test_figures.py` compares the pages.
+`rows`), `notes`, and what is drawn (`curves`, see curves.py). Replace its figures after a measurement and run this;
+`tests/test_figures.py` compares the pages.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.bench import curves
+
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "docs" / "figures"
+PICTURES = ROOT / "docs" / "pictures"
 REQUIRED = ("title", "cases", "date", "machine", "command", "columns", "rows")
 
 QUALITY = """# Retrieval quality
@@ -101,6 +105,8 @@ def _section(topic: str) -> str:
     lines += [" · ".join(figures[key] for key in ("cases", "date", "machine", "command") if figures[key]), ""]
     lines += [_row(figures["columns"]), "|" + " --- |" * len(figures["columns"])]
     lines += [_row(row) for row in figures["rows"]]
+    if "curves" in figures:
+        lines += ["", f"![curves](pictures/{topic}.svg) Dashed: linear."]
     if notes := figures.get("notes"):
         lines += ["", *(f"- {note}" for note in notes)]
     return "\n".join([*lines, ""])
@@ -110,6 +116,14 @@ def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def pictures() -> dict[Path, str]:
+    """Return the drawings by their files."""
+    drawn = {topic: read(topic).get("curves") for _, topics in PAGES.values() for topic in topics}
+    return {PICTURES / f"{topic}.svg": curves.drawing(data) for topic, data in drawn.items() if data}
+
+
 if __name__ == "__main__":
+    for file, picture in pictures().items():
+        file.write_text(picture, "utf-8")
     for name in PAGES:
         (ROOT / "docs" / f"{name}.md").write_text(page(name), "utf-8")
