@@ -350,4 +350,4 @@ async def test_of_two_copies_the_one_that_is_meant_is_packed(start: Start, proje
             pack = await client.request("carrel/context", {"query": text, "trigger": "explicit"})
             assert [hit["path"] for hit in pack["hits"] if hit["path"] in copies] == [meant]
             reasons = [drop["reason"] for drop in pack["dropped"] if drop["path"] in copies]
-            assert reasons == [f"another variant of {meant}:1-3"]
+            assert reasons == [f"a copy or variant of {meant}:1-3"]

@@ -207,6 +207,8 @@ class _Search:
         if places := self._named_places(text, context):
             order = with_places(order, places, "named_place")
             sure = alone = max(sure, OF_A_TRACE)
+        others = [candidate for candidate in order.ranked if candidate.doc not in stands_for]
+        stands_for = {**stands_for, **twins.copies(self._view, others, query)}
         self.watch.lap("rank")
         # A change is often wanted in every copy.
         return _Result(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
@@ -340,7 +342,7 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
     there = set(hit_docs)
     for ranked in (place.candidate for place in best[: query.limit]):  # those that would have been given
         if (meant := stands_for.get(ranked.doc)) and meant.doc in there:
-            reason = f"another variant of {meant.path}:{meant.start_line}-{meant.end_line}"
+            reason = f"a copy or variant of {meant.path}:{meant.start_line}-{meant.end_line}"
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, reason))
     return hits, hit_docs, dropped
 

@@ -1,4 +1,4 @@
-"""Copies of code that differ by version, platform or manner of calling: which one a question is about.
+"""Copies, and code that differs by version, platform or manner of calling: which one a question is about.
 
 Two files are twins if their paths are the same but for versions and the words of `variants.txt` (`v1/fields.py` and `fields.py`,
 `_unix.py` and `_windows.py`); pieces of code are twins if their files are and they have the same name.
@@ -66,6 +66,23 @@ def settle(view: SnapshotView, order: Order, query: Query) -> tuple[Order, Mappi
             if not stays:
                 stands_for[twin.doc] = meant
     return order.moved("variant", gains), stands_for
+
+
+def copies(view: SnapshotView, ranked: Sequence[Candidate], query: Query) -> Mapping[int, Candidate]:
+    """Return by the number of each piece of a file the first one of a file with the same bytes, which stands for it."""
+    alike = defaultdict[tuple[str, int, int], list[Candidate]](list)
+    for candidate in ranked:
+        if not query.leaves_out(candidate.path, candidate.start_line, candidate.end_line):
+            alike[candidate.symbol, candidate.start_line, candidate.end_line].append(candidate)
+    several = [candidate for group in alike.values() if len(group) > 1 for candidate in group]
+    first: dict[tuple[str, int], Candidate] = {}
+    stands_for: dict[int, Candidate] = {}
+    described = view.describe([candidate.doc for candidate in several]) if several else ()
+    for candidate, chunk in zip(several, described, strict=True):
+        earlier = first.setdefault((chunk.content_hash, chunk.start_line), candidate)
+        if earlier is not candidate and candidate.path != earlier.path and candidate.path not in query.pinned:
+            stands_for[candidate.doc] = earlier
+    return stands_for
 
 
 def machine() -> tuple[str, str]:
