@@ -486,6 +486,8 @@ class Snapshot:
         """For each name the chunks that define exactly it, at most `k`, as (doc, path)."""
     def files_called(self, names: Sequence[str], filter: Filter | None) -> list[str]:
         """Return the paths of the files with one of these names, in any folder, that pass the filter; sorted."""
+    def holding(self, word: str) -> int:
+        """Return how many chunks hold a word, in any of its forms."""
     def near_names(self, name: str, most: int) -> list[str]:
         """Defined names that differ from a name of 5 letters or more by one letter, those with the most definitions first; none
         where the name is defined or some text has it."""

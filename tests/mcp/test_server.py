@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,13 @@ async def test_who_asks_gets_the_nearest_places_with_a_word_of_doubt(shared: Cli
     assert any("Not sure that anything here answers this" in getattr(part, "text", "") for part in found.content)
     assert 0 < len(answer["hits"]) <= 3
     assert answer["confidence"] < 0.3
+
+
+@ON_SHARED
+async def test_of_a_word_that_many_places_hold_their_number_is_said(shared: Client) -> None:
+    found = await shared.call_tool("search_code", {"query": "order", "limit": 1})
+    notes = [getattr(part, "text", "") for part in found.content[:-1]]
+    assert any(re.fullmatch(r"\d+ places of the index hold the word; these come first\.", note) for note in notes), notes
 
 
 @ON_SHARED

@@ -212,3 +212,13 @@ def test_a_question_calls_the_index_three_times(monkeypatch: pytest.MonkeyPatch)
     query = Query("where is the password checked", pinned=("a.py",), active_path="a.py")
     assert retrieve(view, prepare_blocking(query, EMBEDDER), CancelToken()).hits
     assert calls == ["find", "rank", "read_best"]
+
+
+def test_a_word_alone_is_counted() -> None:
+    files = {f"shop/{name}.py": f"def {name}():\n    return revoke({name})\n" for name in ("order", "basket", "ticket")}
+    view = indexed(files | {"shop/other.py": "def other():\n    return 1\n"})
+    counts = [
+        retrieve(view, prepare_blocking(Query(text), EMBEDDER), CancelToken()).diagnostics.holding
+        for text in ("revoke", "Revoked", "nowhere", "revoke an order")
+    ]
+    assert counts == [3, 3, 0, None]

@@ -84,6 +84,9 @@ class FakeView:
     def exact_definitions(self, names: Sequence[str], k: int) -> list[list[tuple[int, str]]]:
         return [[(doc, chunk.path) for doc, chunk in enumerate(self.items) if chunk.symbol == name][:k] for name in names]
 
+    def holding(self, word: str) -> int:
+        return sum(word in chunk.text for chunk in self.items)
+
     def near_names(self, name: str, most: int) -> list[str]:
         return []
 

@@ -29,3 +29,4 @@ class RetrievalDiagnostics:
     sub_queries: tuple[str, ...] = ()  # what a planner divided it into
     imagined: bool = False  # whether a planner's hypothetical answer stood in for its meaning
     reranker: str | None = None  # the id of the one that judged the hits
+    holding: int | None = None  # how many chunks of the index hold the word, where one word is all that was asked for

@@ -125,7 +125,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken) -> Ra
         result = _Result(Order(), RankingContext(query_words.read("")))
         return search.ranking(result, RetrievalDiagnostics(prepared.model.id))
     result = search.issue(prepared.issue) if prepared.issue else search.question()
-    return search.ranking(result, _diagnostics(result.order, result.context, prepared, result.meant))
+    return search.ranking(result, _diagnostics(view, result, prepared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,10 +296,8 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
     )
 
 
-def _diagnostics(
-    order: Order, context: RankingContext, prepared: PreparedQuery, meant: SearchText | None
-) -> RetrievalDiagnostics:
-    question = context.question
+def _diagnostics(view: SnapshotView, result: _Result, prepared: PreparedQuery) -> RetrievalDiagnostics:
+    order, question, meant = result.order, result.context.question, result.meant
     counts = CandidateCounts(
         dense=len([r for r in order.ranked if r.dense_rank is not None]),
         lexical=len([r for r in order.ranked if r.lexical_rank is not None]),
@@ -314,6 +312,7 @@ def _diagnostics(
         counts,
         prepared.problem,
         rewritten=meant.question.text if meant else prepared.follow_up.text,
+        holding=view.holding(question.words[0]) if len(question.words) == 1 else None,
     )
 
 

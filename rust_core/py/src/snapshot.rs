@@ -124,6 +124,10 @@ impl PySnapshot {
         py.detach(|| self.0.files_called(&names, filter.map(|one| &one.0)))
     }
 
+    fn holding(&self, py: Python<'_>, word: &str) -> u64 {
+        py.detach(|| self.0.holding(word))
+    }
+
     fn near_names(&self, py: Python<'_>, name: &str, most: usize) -> Vec<String> {
         py.detach(|| self.0.near_names(name, most))
     }

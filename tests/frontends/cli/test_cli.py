@@ -168,6 +168,14 @@ def test_a_search_that_is_not_sure_shows_the_nearest_few_places(run: Run, projec
     assert "3 hits in " not in run("search", words, "--format", "places")[2]
 
 
+def test_a_search_for_one_word_says_how_many_places_hold_it(run: Run, project: Path) -> None:
+    for name in "abcde":
+        (project / "src" / f"{name}.py").write_text(f"def bake_{name}(flour):\n    return {name}.revoke(flour)\n")
+    assert "; 5 places of the index hold the word\n" in run("search", "revoke", "--limit", "2")[2]
+    assert "hold the word" not in run("search", "revoke", "--limit", "10")[2]
+    assert "hold the word" not in run("search", "where is flour revoked", "--limit", "1")[2]
+
+
 def test_a_budget_that_nothing_fits_shows_no_places(run: Run) -> None:
     code, out, err = run("context", "how is a password verified?", "--tokens", "3")
     assert (code, out.strip()) == (0, "")

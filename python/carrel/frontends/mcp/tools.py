@@ -198,7 +198,9 @@ class Tools:
         problem = result.diagnostics.problem
         unsure = doubt(result.confidence) if result.answer else None
         instead = attempts[-1].query if len(attempts) > 1 else result.diagnostics.rewritten
-        notices = (*filter(None, (problem, unsure)), *_searched_for(instead))
+        holding = result.diagnostics.holding or 0
+        more = f"{holding:,} places of the index hold the word; these come first." if holding > len(result.answer) else None
+        notices = (*filter(None, (problem, unsure, more)), *_searched_for(instead))
         return dataclasses.replace(answer, notes=(*notices, *texts.notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:

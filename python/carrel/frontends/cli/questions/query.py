@@ -146,7 +146,12 @@ def _show_hits(result: Any, output: Output) -> None:
     for attempt in result.attempts or ():
         output.note(attempt_line(attempt))
     _tell_rewritten(result, output)
-    output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms")
+    more = (
+        f"; {holding:,} places of the index hold the word"
+        if (holding := result.plan.get("holding", 0)) > len(result.hits)
+        else ""
+    )
+    output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms{more}")
     _tell_sources(result, output)
 
 

@@ -171,6 +171,7 @@ def from_diagnostics(retrieval: Retrieval) -> dict[str, Any]:
         **({"problem": done.problem} if done.problem else {}),
         **({"imagined": True} if done.imagined else {}),
         **({"reranker": done.reranker} if done.reranker else {}),
+        **({"holding": done.holding} if done.holding is not None else {}),
     }
 
 

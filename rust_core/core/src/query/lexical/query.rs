@@ -41,6 +41,11 @@ impl<'a> Terms<'a> {
         Self(terms_of(views, statistics, text))
     }
 
+    /// How many chunks hold the rarest of them; 0 of none.
+    pub fn rarest_count(&self) -> u64 {
+        self.0.first().map_or(0, |term| term.count)
+    }
+
     /// The terms that stand anywhere in the index, with their rarities.
     pub fn weights(&self) -> impl Iterator<Item = (&str, f32)> {
         self.0.iter().filter(|term| term.count > 0).map(|term| (term.text.as_str(), term.idf))

@@ -204,6 +204,11 @@ impl Searcher {
         names.iter().map(exact).collect()
     }
 
+    /// How many chunks hold a word, in any of its forms.
+    pub fn holding(&self, word: &str) -> u64 {
+        Terms::new(&self.views(&Scope::default()), self.statistics(), word).rarest_count()
+    }
+
     /// What somebody who mistyped a name may have meant, at most `most` names; see [`near_names`].
     pub fn near_names(&self, name: &str, most: usize) -> Vec<String> {
         near_names(&self.views(&Scope::default()), name, most)
