@@ -35,9 +35,11 @@ def hello(version: str, number: int | str = 1) -> dict[str, Any]:
     return request(number, "initialize", protocolVersion=version, capabilities={}, clientInfo=CLIENT)
 
 
-def alone(number: int | str, method: str, version: Any = "2026-07-28", client: Any = CLIENT, **params: Any) -> dict[str, Any]:
+def alone(
+    number: int | str, method: str, version: Any = "2026-07-28", client: Any = CLIENT, able: Any = None, **params: Any
+) -> dict[str, Any]:
     """Make a request of the versions without `initialize`."""
-    stated = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": {}}
+    stated = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": able or {}}
     return request(number, method, _meta={f"io.modelcontextprotocol/{key}": value for key, value in stated.items()}, **params)
 
 
@@ -49,7 +51,7 @@ class Pipes:
         self.to: BinaryIO = os.fdopen(to, "wb")
         self.answers: BinaryIO = os.fdopen(answers, "rb")
         self._back = os.fdopen(back, "wb")
-        self.responder = EarlyResponder(os.fdopen(there, "rb"), self._back, OFFER.tools())
+        self.responder = EarlyResponder(os.fdopen(there, "rb"), self._back, OFFER.tools(), ask_roots=True)
 
     def send(self, *messages: Any) -> None:
         for message in messages:
@@ -88,11 +90,12 @@ class Spoken:
     async def flush(self) -> None: ...
 
 
-async def from_the_sdk(root: Path, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+async def from_the_sdk(root: Path, *messages: dict[str, Any], ask_roots: bool = False) -> list[dict[str, Any]]:
     """What the SDK by itself answers to these."""
     session = Session(Composition(), longest_match)
     session.configure({})
-    sdk = McpServer(Folders(session, (root,), fallback=root), IndexReadiness(), OFFER, ask_roots=False).sdk
+    folders = Folders(session, () if ask_roots else (root,), fallback=root)
+    sdk = McpServer(folders, IndexReadiness(), OFFER, ask_roots=ask_roots).sdk
     spoken = Spoken(sum("id" in message for message in messages))
 
     async def lines() -> AsyncIterator[str]:
@@ -135,6 +138,30 @@ async def test_its_answers_to_requests_that_stand_alone_are_those_of_the_sdk(pro
     assert {answer["id"]: answer for answer in early} == {answer["id"]: answer for answer in await from_the_sdk(project, *asked)}
     client.send(alone(4, "resources/list", version))
     assert json.loads(await anext(client.responder.lines()))["id"] == 4, "the SDK sees what wasn't answered, and nothing else"
+
+
+@pytest.mark.parametrize("version", server_info.STATELESS_VERSIONS)
+async def test_a_client_that_alone_knows_the_folders_gets_no_resources_at_once_as_from_the_sdk(
+    project: Path, client: Pipes, version: str
+) -> None:
+    asked = alone(1, "resources/list", version, able={"roots": {}})
+    client.send(asked)
+    assert [await asyncio.to_thread(client.answer)] == await from_the_sdk(project, asked, ask_roots=True)
+    assert await asyncio.to_thread(client.responder.wait), "the rest is loaded behind"
+    client.to.close()
+    assert [line async for line in client.responder.lines()] == []
+    os.set_blocking(client.answers.fileno(), False)
+    assert client.answers.read() is None, "no change of the list is told"
+
+
+@pytest.mark.parametrize("name", [*server_info.HOOKED_CLIENTS, "test"])
+async def test_the_sdk_is_loaded_before_the_first_prompt_of_a_client_with_a_hook(client: Pipes, name: str) -> None:
+    client.send({**hello("2025-06-18"), "params": {**hello("2025-06-18")["params"], "clientInfo": {**CLIENT, "name": name}}})
+    client.send(request(2, "tools/list"))
+    for _ in range(2):
+        await asyncio.to_thread(client.answer)
+    client.to.close()
+    assert await asyncio.to_thread(client.responder.wait) is (name != "test")
 
 
 async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes) -> None:

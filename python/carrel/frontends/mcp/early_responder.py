@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 1.0 if sys.platform == "win32" else None
 """Ctrl-C of Windows ends no wait without a limit."""
 _RESOURCES = "resources/list"
+_STATED = "io.modelcontextprotocol/"
+_CAPABILITIES = f"{_STATED}clientCapabilities"
 _RESOURCES_CHANGED = {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"}
 
 
 class EarlyResponder:
     """Lines from a client and to it. A thread reads `incoming` and closes it; until `lines` is used it answers what it can."""
 
-    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, tools: list[dict[str, Any]]) -> None:
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO, tools: list[dict[str, Any]], *, ask_roots: bool = False) -> None:
+        """Take over both streams. `ask_roots`: the client is asked which folders it works in, if it can say."""
+        self._ask_roots = ask_roots
         self._incoming = incoming
         self._outgoing = outgoing
         self._replies: dict[str, dict[str, Any]] = {
@@ -48,9 +52,11 @@ class EarlyResponder:
             "server/discover": {"result": server_info.discovered()},
             "tools/list": {"result": server_info.stateless({"tools": tools})},
             "prompts/list": self._replies["prompts/list"],
+            _RESOURCES: {"result": server_info.stateless({"resources": []})},
         }
         self._resources_listed = False
         self._greeted: int | str | None = None  # the id under which the client was greeted
+        self._has_hook = False
         self._kept_back = False
         self._lock = threading.Lock()
         self._wanted = threading.Event()  # the SDK is needed, or the client left
@@ -61,7 +67,7 @@ class EarlyResponder:
         threading.Thread(target=self._read, name="mcp-input", daemon=True).start()
 
     @classmethod
-    def on_standard_streams(cls, tools: list[dict[str, Any]]) -> EarlyResponder:
+    def on_standard_streams(cls, tools: list[dict[str, Any]], *, ask_roots: bool) -> EarlyResponder:
         """Take standard input and output for the protocol alone: from now on nothing else can read or write them."""
         streams = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -69,7 +75,7 @@ class EarlyResponder:
         os.close(nothing)
         sys.stdout.flush()
         os.dup2(2, 1)
-        return cls(*streams, tools)
+        return cls(*streams, tools, ask_roots=ask_roots)
 
     def wait(self) -> bool:
         """Wait until the SDK is needed; false when the client left without needing it."""
@@ -142,18 +148,26 @@ class EarlyResponder:
         method = message.get("method")
         if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
             self._greeted = message["id"]
+            self._has_hook = message["params"]["clientInfo"]["name"] in server_info.HOOKED_CLIENTS
             self._answer(message["id"], {"result": server_info.initialized(version)})
             return False
         params = message.get("params", {})
         whole = isinstance(params, dict) and params.get("cursor") is None
         replies = self._replies if self._greeted is not None else self._stateless if _names_its_version(params) else {}
-        if not whole or not isinstance(method, str) or method not in replies:
+        can_answer = method != _RESOURCES or self._greeted is not None or self._asks_folders(params)
+        if not whole or not isinstance(method, str) or method not in replies or not can_answer:
             self._sdk_needed = True
             return False
         self._answer(message["id"], replies[method])
         if method == _RESOURCES:
-            self._resources_listed = self._sdk_needed = True
+            self._resources_listed = self._greeted is not None
+        if method == _RESOURCES or (method == "tools/list" and self._has_hook):
+            self._sdk_needed = True
         return True
+
+    def _asks_folders(self, params: Any) -> bool:
+        """Tell whether a client of the versions without `initialize` will be asked for its folders by its first call."""
+        return self._ask_roots and _names_its_version(params) and isinstance(params["_meta"][_CAPABILITIES].get("roots"), dict)
 
     def _answer(self, request: int | str, answer: dict[str, Any]) -> None:
         self._write({"jsonrpc": "2.0", "id": request, **answer})
@@ -185,9 +199,8 @@ def _names_its_version(params: Any) -> bool:
     stated = params.get("_meta") if isinstance(params, dict) else None
     if not isinstance(stated, dict):
         return False
-    version, client, capabilities = (
-        stated.get(f"io.modelcontextprotocol/{name}") for name in ("protocolVersion", "clientInfo", "clientCapabilities")
-    )
+    version, client = stated.get(f"{_STATED}protocolVersion"), stated.get(f"{_STATED}clientInfo")
+    capabilities = stated.get(_CAPABILITIES)
     return version in server_info.STATELESS_VERSIONS and _is_implementation(client) and isinstance(capabilities, dict)
 
 

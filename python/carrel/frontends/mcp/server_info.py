@@ -25,6 +25,9 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS = ("2026-07-28",)
 """Those without a beginning: each request names its version, and `server/discover` asks which there are."""
 
+HOOKED_CLIENTS = ("codex-mcp-client",)
+"""Clients with a hook that asks this server before the first prompt. Claude Code is not among them: it lists resources."""
+
 DEFAULT_TOOLS = ("search_code", "get_context")
 """What is listed unless more is asked for: a model reads every listed tool with each request."""
 

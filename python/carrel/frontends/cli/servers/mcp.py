@@ -47,7 +47,7 @@ def run(arguments: Namespace, output: Output) -> int:
         from carrel.frontends.mcp.early_responder import EarlyResponder
 
         parent_process.end_with_parent()
-        responder = EarlyResponder.on_standard_streams(offer.tools())
+        responder = EarlyResponder.on_standard_streams(offer.tools(), ask_roots=not roots)
         if not responder.wait():
             return 0
         from carrel.frontends.mcp.serve import run as serve
