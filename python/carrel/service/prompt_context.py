@@ -53,6 +53,10 @@ class GivenLines:
         had = self._sessions.get((session, folder))
         return tuple(item for item in items if not had or _is_new(dict(_lines(item)), had))
 
+    def has(self, session: str) -> bool:
+        """Tell whether a session was given anything, in any folder."""
+        return any(name == session for name, _ in self._sessions)
+
     def cut(self, session: str, mark: str) -> None:
         """Forget what a session had where its agent has cut the conversation short since: each cut has a mark of its own."""
         if not mark or self._cuts.get(session) == mark:
@@ -110,6 +114,8 @@ MEANT = 0.36
 """The cosine from which a place is about what a prompt says."""
 WORDS = 3
 """Or so many of its words that stand in one place."""
+FEW_WORDS, CLOSE = 3, 0.45
+"""An order of so few words, given while something is in hand ("run the tests"), is about that unless a place is this close."""
 
 
 def is_command(prompt: str) -> bool:
@@ -123,18 +129,23 @@ def is_question(prompt: str) -> bool:
     return _QUESTION.match(prompt) is not None and _TO_AGENT.search(prompt) is None
 
 
-def is_wanted(prompt: str, retrieval: Retrieval, floor: float) -> bool:
+def is_wanted(prompt: str, retrieval: Retrieval, floor: float, *, under_way: bool = False) -> bool:
     """Tell whether what was found for a prompt should go with it. `floor` is that of the model which gave the cosines.
 
-    One plain word in an order ("the other one") meets something in every index, and says nothing.
+    `under_way`: the conversation has turns before it. One plain word in an order ("the other one", "stop") meets something in
+    every index, and says nothing then.
     """
     if not is_enough(retrieval.confidence):
         return False
     question, best = retrieval.context.question, retrieval.ranked[:BEST]
-    if retrieval.diagnostics.is_issue or (question.names and any(candidate.defines >= 1 for candidate in best)):
+    is_named = bool(question.names) and not (under_way and prompt.isalpha() and prompt.islower())
+    if retrieval.diagnostics.is_issue or (is_named and any(candidate.defines >= 1 for candidate in best)):
         return True
-    if len(question.words) < 2 and not is_question(prompt):
-        return False
+    if not is_question(prompt):
+        if len(question.words) < 2:
+            return False
+        if under_way and len(question.words) <= FEW_WORDS:
+            return any(above(candidate.dense, floor) >= CLOSE for candidate in best)
     return any(above(candidate.dense, floor) >= MEANT or len(candidate.matched) >= WORDS for candidate in best)
 
 
@@ -205,6 +216,7 @@ class PromptContexts:
     async def _new_places(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
         """Return what is found for a prompt and its session doesn't have yet."""
         settings = workspace.settings
+        under_way = bool(prompt.turns) or self._given.has(prompt.session)
         self._given.cut(prompt.session, prompt.compacted)
 
         def revised(pack: ContextPack) -> ContextPack:
@@ -225,7 +237,7 @@ class PromptContexts:
                 deadline_ms=DEADLINE_MS if workspace.root_key in self._answered else self._first_ms,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
-                wants=lambda retrieval, floor: is_wanted(text, retrieval, floor),
+                wants=lambda retrieval, floor: is_wanted(text, retrieval, floor, under_way=under_way),
                 revise=revised,
             ),
         )

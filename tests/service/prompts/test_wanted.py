@@ -21,6 +21,8 @@ from carrel.service.prompt_context import is_command, is_question, is_wanted
 
 PROMPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text("utf-8"))
 """Half of them (`aside`) had no part in the rule."""
+ORDERS: dict[str, Any] = json.loads(Path(__file__).with_name("orders.json").read_text("utf-8"))
+"""Short orders about what an agent has in hand, and short tasks of each package."""
 MODEL = bundled()
 
 
@@ -49,7 +51,7 @@ def verdict(view: Snapshot, prompt: str, before: list[list[str]]) -> bool:
         lambda ranking, token: read(ranking, ranking.query, token),
         CancelToken(),
     )
-    return is_wanted(prompt, found, MODEL.spec.floor)
+    return is_wanted(prompt, found, MODEL.spec.floor, under_way=bool(before))
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["fitted", "kept aside"])
@@ -62,6 +64,16 @@ def test_most_prompts_get_code_where_they_ask_for_some_alone(views: dict[str, Sn
         if verdict(views[one["package"]], one["prompt"], one.get("before", [])) is not one["wanted"]
     ]
     assert len(wrong) <= 2, wrong
+
+
+def test_short_orders_in_a_conversation_get_code_where_a_place_is_close(views: dict[str, Snapshot]) -> None:
+    before, tasks = ORDERS["before"], ORDERS["tasks"]
+    orders = [(name, prompt) for name in tasks for prompt in ORDERS["orders"]]
+    steering = [(name, prompt) for name, prompt in orders if verdict(views[name], prompt, before)]
+    assert len(steering) <= len(orders) / 6, steering
+    assert [prompt for name in tasks for prompt in tasks[name] if not verdict(views[name], prompt, before)] == []
+    assert verdict(views["httpx"], "retry failed requests", [])
+    assert not verdict(views["httpx"], "retry failed requests", before)
 
 
 @pytest.mark.parametrize("prompt", ["/compact", " /model opus", "!ls", "#remember tabs", "/init\nmore"])

@@ -188,14 +188,15 @@ class ContextInjector:
         if self._options.limit.take():  # a chat is never refused: it goes on as it came
             self._tell_limit()
             return "rate limit"
+        history = work.conversation.history
         request = ContextRequest(
             work.query,
             settings.places(budget),
             budget,
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
-            history=work.conversation.history,
-            wants=(lambda retrieval, floor: is_wanted(work.query, retrieval, floor))
+            history=history,
+            wants=(lambda retrieval, floor: is_wanted(work.query, retrieval, floor, under_way=bool(history)))
             if work.conversation.body.get("tools")
             else None,
         )
