@@ -64,6 +64,14 @@ def test_uninstall_leaves_every_file_as_it_was(home: Path, tmp_path: Path, newli
     assert files(tmp_path) == before
 
 
+def test_an_agent_that_is_not_here_is_not_here_after_uninstall(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for name, agent in AGENTS.items() if not agent.only_by_name]
+    for name in names:
+        assert main(["agents", "install", name, "--yes"]) == 0
+    assert main(["agents", "uninstall"]) == 0
+    assert {name: state for name, (state, _) in states(capsys).items() if name in names} == dict.fromkeys(names, "not here")
+
+
 def test_a_persons_own_hooks_and_settings_stand_beside_it(home: Path) -> None:
     own_settings(home, "\n")
     assert main(["agents", "install", "--yes"]) == 0
@@ -181,7 +189,7 @@ def test_the_server_and_the_hook_of_one_file_come_and_go_apart(home: Path) -> No
         (".codex/config.toml", 'a = 1\nb = "\n', "line 2"),
         (".codex/config.toml", "a = 1\rb = 2\r", "line 1"),
         (".codex/config.toml", 'mcp_servers = {other = {command = "x"}}\n', "on one line"),
-        (".codex/hooks.json", "\xff", "can't be understood"),
+        (".codex/hooks.json", '{\n  "a": "\xff"}', "line 2: it isn't UTF-8"),
     ],
 )
 def test_a_broken_file_stays_and_so_do_the_agents_others(

@@ -107,8 +107,8 @@ CLIENTS: dict[str, Client] = {
 
 OWN_FOLDERS = frozenset(
     parent.name for client in CLIENTS.values() for parent in PurePosixPath(client.workspace or "").parents if parent.name
-) | {".claude", ".github", ".opencode", "hooks", "instructions", "plugin", "rules"}
-"""Folders of assistants in a project: `.vscode` and the like."""
+) | {".claude", ".copilot", ".github", ".opencode", "hooks", "instructions", "opencode", "plugin", "rules"}
+"""Folders of assistants: `.vscode` and the like. An empty one left behind would say that its assistant is here."""
 
 
 def configuration(name: str, scope: Scope, folder: str, system: System, env: Mapping[str, str], home: str) -> PurePath:

@@ -57,7 +57,11 @@ def _understood(path: Path) -> Iterator[None]:
     try:
         yield
     except (BadJson, BadToml, UnicodeDecodeError) as error:
-        raise CarrelError(f"{path} can't be understood ({error}); it was left as it is", "Mend it, then try again.") from None
+        reason = str(error)
+        if isinstance(error, UnicodeDecodeError):
+            line = error.object.count(b"\n", 0, error.start) + 1
+            reason = f"line {line}: it isn't UTF-8"
+        raise CarrelError(f"{path} can't be understood ({reason}); it was left as it is", "Mend it, then try again.") from None
 
 
 def standing(path: Path, edits: Sequence[Edit]) -> list[Any]:
@@ -119,7 +123,7 @@ def _write_or_drop(path: Path, data: bytes | None, *, like: Path) -> None:
 
 
 def _drop_empty_folders(folder: Path) -> None:
-    """Take away an assistant's own folders in a project (`.vscode`), which `install` made, once nothing is in them."""
+    """Take away an assistant's own folders (`.vscode`), which `install` made, once nothing is in them."""
     while folder.name in OWN_FOLDERS:
         try:
             folder.rmdir()
