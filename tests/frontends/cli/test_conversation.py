@@ -210,7 +210,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(project: Path, environment:
         assert (process.stdout.readline(), process.stdout.readline()) == ("\n", ANSWER + "\n")
         out, err = process.communicate("/quit\n", timeout=30)
         assert (process.returncode, out) == (0, "")
-        assert "Stopped." in err
+        assert "Stopped." in err.splitlines()
 
 
 def test_a_review_is_shown(play: Play, project: Path) -> None:

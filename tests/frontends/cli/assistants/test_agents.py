@@ -248,7 +248,9 @@ def test_a_person_is_shown_what_is_written_and_agrees(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     agreed = typed == "y\n"
     assert main(["agents", "install", "qwen"]) == (0 if agreed else 1)
-    assert "carrel-hook" in capsys.readouterr().err
+    shown, file = capsys.readouterr().err.splitlines(), home / ".qwen/settings.json"
+    assert shown[:4] == [f"--- {file}", f"+++ {file}", "@@ -0,0 +1,24 @@", "+{"]
+    assert sum("carrel-hook" in line for line in shown) == 1
     assert bool(files(home)) == agreed
 
 

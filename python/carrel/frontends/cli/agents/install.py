@@ -97,8 +97,8 @@ def _ask(plans: Sequence[_Plan], output: Output) -> None:
             "See what by --dry-run, then give --yes.",
         )
     for agent_plan in plans:
-        for change in agent_plan.changes:
-            output.warn(difference(change))
+        for line in (line for change in agent_plan.changes if change.needed for line in difference(change).split("\n")):
+            output.warn(line)
     files = [change.path for agent_plan in plans for change in agent_plan.changes if change.needed]
     sys.stderr.write(f"Write this into {len(files)} {'file' if len(files) == 1 else 'files'}? [y/N] ")
     sys.stderr.flush()

@@ -35,5 +35,5 @@ def inside(path: Path, place: Place) -> None:
 
 def difference(change: Change) -> str:
     """Return a change as lines that go and come."""
-    before, after = (lines_of((data or b"").decode("utf-8", "replace")) for data in (change.before, change.after))
+    before, after = (lines_of(data.decode("utf-8", "replace")) if data else [] for data in (change.before, change.after))
     return "\n".join(difflib.unified_diff(before, after, str(change.path), str(change.path), lineterm=""))

@@ -233,7 +233,8 @@ async def _answered(commands: Commands, params: dict[str, Any], output: Output) 
         with told_of_interrupts(lambda: loop.call_soon_threadsafe(task.cancel)):
             return await task
     except (asyncio.CancelledError, Cancelled):
-        output.note("\nStopped.")
+        output.gap()  # behind the terminal's ^C
+        output.note("Stopped.")
     except CarrelError as error:
         output.warn(f"carrel: {error}")
     return None
