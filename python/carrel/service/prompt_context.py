@@ -15,8 +15,9 @@ import asyncio
 import contextlib
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -55,7 +56,7 @@ class GivenLines:
 
     def has(self, session: str) -> bool:
         """Tell whether a session was given anything, in any folder."""
-        return any(name == session for name, _ in self._sessions)
+        return any(lines for (name, _), lines in self._sessions.items() if name == session)
 
     def cut(self, session: str, mark: str) -> None:
         """Forget what a session had where its agent has cut the conversation short since: each cut has a mark of its own."""
@@ -81,6 +82,12 @@ class GivenLines:
             del had[key]
         while len(self._sessions) > MOST_SESSIONS:
             self._sessions.popitem(last=False)
+
+    def remove(self, session: str, folder: str, items: Iterable[ContextItem]) -> None:
+        """Forget that a session was given these items: they didn't reach it."""
+        had = self._sessions.get((session, folder), {})
+        for key, _ in (line for item in items for line in _lines(item)):
+            had.pop(key, None)
 
 
 def _is_new(lines: _Lines, had: _Lines) -> bool:
@@ -175,10 +182,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """What is put beside a prompt, empty for nothing, and a line for the person."""
+    """What is put beside a prompt, empty for nothing, and a line for the person. Call `lost` if it didn't reach the agent."""
 
     text: str = ""
     line: str = ""
+    lost: Callable[[], None] = field(default=lambda: None, compare=False)
 
 
 NOTHING = Addition()
@@ -248,7 +256,8 @@ class PromptContexts:
         self._given.add(prompt.session, workspace.root_key, pack.items)
         count = len(pack.items)
         line = f"Carrel: {count} place{'s' if count > 1 else ''}, {pack.tokens:,} tokens"
-        return Addition(pack.text, f"{line}. {answer.notice}" if answer.notice else line)
+        lost = partial(self._given.remove, prompt.session, workspace.root_key, pack.items)
+        return Addition(pack.text, f"{line}. {answer.notice}" if answer.notice else line, lost)
 
     def _index(self, workspace: Workspace) -> Addition:
         """Have a folder's first index made, and say so once."""

@@ -21,6 +21,7 @@ from carrel.frontends.agents.meeting_place import AGENTS, program, runtime_folde
 from carrel.frontends.agents.serve import project_of
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.model.errors import CarrelError
+from carrel.model.native import __version__
 from carrel.service.prompt_context import INDEXING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the socket is one of POSIX")
@@ -168,6 +169,19 @@ def test_hooks_that_are_killed_disturb_nobody(hooks: Hooks, project: Path) -> No
             client.sendall(part)
     assert "authenticate_user" in hooks.added(project, session_id="new")
     assert len(hooks.servers()) == 1
+
+
+def test_what_a_killed_hook_did_not_get_is_sent_with_the_next_prompt(hooks: Hooks, project: Path) -> None:
+    hooks.added(project)
+    raw = json.dumps({"cwd": str(project), "prompt": ASKED, "session_id": "killed"}).encode()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(hooks.socket))
+        client.sendall(b"carrel-hook/1 %s codex %d\n%s" % (__version__.encode(), len(raw), raw))
+    command = [sys.executable, "-m", "carrel", "audit", "--json"]
+    wait_until(lambda: b"codex killed" in subprocess.run(command, env=hooks.env, capture_output=True, check=True).stdout)
+    answer = hooks.ask(project, session_id="killed", agent="codex")
+    assert "authenticate_user" in answer["hookSpecificOutput"]["additionalContext"]
+    assert hooks.ask(project, session_id="killed", agent="codex") == {}
 
 
 @pytest.mark.parametrize("state", ["a file", "for others too", "a link"])

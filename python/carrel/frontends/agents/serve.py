@@ -36,7 +36,7 @@ from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.native import __version__
 from carrel.policy.audit import AuditTrail
 from carrel.policy.broad_folders import breadth
-from carrel.service.prompt_context import Prompt, PromptContexts
+from carrel.service.prompt_context import NOTHING, Addition, Prompt, PromptContexts
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.system.file_lock import locked
@@ -55,23 +55,24 @@ class Answering:
         self._contexts = PromptContexts()
         self._used: OrderedDict[str, None] = OrderedDict()
 
-    async def answer(self, agent: str, raw: bytes) -> dict[str, Any]:
-        """Return what the hook prints; an empty object where there is nothing to add, or nothing to understand."""
+    async def answer(self, agent: str, raw: bytes) -> tuple[dict[str, Any], Addition]:
+        """Return what the hook prints, and what that adds; an empty object where there is nothing to add or to understand."""
         hook = AGENT_HOOKS.get(agent)
         try:
             request = msgspec.json.decode(raw)
         except msgspec.DecodeError:
-            return {}
+            return {}, NOTHING
         if hook is None or not isinstance(request, dict) or not self._is_on():
-            return {}
+            return {}, NOTHING
         text, folder = _text(request, "prompt"), project_of(_text(request, "cwd"))
         if folder is None:
-            return {}
+            return {}, NOTHING
         session = _text(request, "session_id") or _text(request, "sessionId")
         said = await asyncio.to_thread(read_transcript, _text(request, "transcript_path"), text)
         prompt = Prompt(text, f"{agent} {session}" if session else "", said.turns, said.compacted, hook.form, hook.most_bytes)
         with called_by(Caller("agent hook", f"{agent} {session[:8]}".strip())):
-            return hook.answer(await self._contexts.addition(self._workspace(folder), prompt))
+            addition = await self._contexts.addition(self._workspace(folder), prompt)
+        return hook.answer(addition), addition
 
     async def close(self) -> None:
         """Release the indexes."""
@@ -222,16 +223,21 @@ class HookServer:
                 if not 0 <= int(length) <= LONGEST:
                     return
                 request = await reader.readexactly(int(length))
-            answer = json.dumps(await self._answer(agent, request)).encode()
-            writer.write(b"ok %d\n%s" % (len(answer), answer))
-            await writer.drain()
+            printed, addition = await self._answer(agent, request)
+            answer = json.dumps(printed).encode()
+            try:
+                writer.write(b"ok %d\n%s" % (len(answer), answer))
+                await writer.drain()
+            except OSError:  # the client was killed, or waited long enough
+                addition.lost()
+                raise
         finally:
             self._under_way -= 1
             self._last_request = time.monotonic()
 
-    async def _answer(self, agent: str, request: bytes) -> dict[str, object]:
+    async def _answer(self, agent: str, request: bytes) -> tuple[dict[str, Any], Addition]:
         try:
             return await self._answering.answer(agent, request)
         except Exception as error:
             log.error("No context for a prompt: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - it may quote
-            return {}
+            return {}, NOTHING
