@@ -14,7 +14,7 @@ from tests.frontends.cli.assistants.conftest import files, states
 from carrel.frontends.agents import meeting_place
 from carrel.frontends.cli import main
 from carrel.frontends.cli.agents import install as verbs
-from carrel.frontends.cli.arguments import agents_arguments
+from carrel.frontends.cli.arguments import assistant_arguments
 from carrel.frontends.cli.assistants.agents import AGENTS, HOOK, Place
 from carrel.frontends.cli.assistants.clients import command_of
 from carrel.frontends.cli.assistants.install import Change, apply, apply_all
@@ -342,7 +342,7 @@ def _missing() -> Path:
 
 
 def test_every_name_is_known_everywhere() -> None:
-    assert tuple(AGENTS) == agents_arguments.AGENTS == (*meeting_place.AGENTS, *EDITORS)
+    assert tuple(AGENTS) == assistant_arguments.AGENTS == (*meeting_place.AGENTS, *EDITORS)
 
 
 def test_a_folders_file_that_leads_out_of_it_is_refused(home: Path, tmp_path: Path) -> None:

@@ -1,12 +1,17 @@
-"""What arguments have in common: checks of their values (text -> value, or argparse's own error in words), and `--json`."""
+"""What arguments have in common: checks of their values (text -> value, or argparse's own error in words), options of several
+commands, and what a person may have meant by a wrong one.
+"""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+import re
+from argparse import ArgumentParser, ArgumentTypeError, _SubParsersAction
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeAlias
 
-ASSESS = "have the chat model that is set say whether what was found is enough, and search on until it is"
-"""Help of an option that two commands have."""
+Commands: TypeAlias = "_SubParsersAction[ArgumentParser]"
+"""What commands are added to."""
 
 
 def count(text: str) -> int:
@@ -55,3 +60,31 @@ def path(text: str) -> Path:
 def add_json(command: ArgumentParser) -> None:
     """Add `--json`, which every command has that gives a result."""
     command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
+
+
+def add_scope(command: ArgumentParser) -> None:
+    """Add whose settings are meant: those of the user, or of a folder."""
+    scope = command.add_mutually_exclusive_group()
+    scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's own (default)")
+    scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="those of a folder")
+    command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
+
+
+def did_you_mean(typed: str, choices: Iterable[str]) -> str:
+    """Return a question with the nearest name, to stand behind an error; nothing where none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(typed.lower(), list(choices), 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def unknown_arguments(unknown: list[str], usage: str) -> str:
+    """Return what is wrong with arguments that a command doesn't take, and what may be meant; `usage` names what it takes."""
+    flags = sorted(set(re.findall(r"--[a-z][a-z-]*", usage)))
+    options = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    hint = "".join(did_you_mean(option, flags) for option in options)
+    if not options:
+        folder = next((option for option in ("--path", "--workspace", "--root") if option in flags), None)
+        hint = f" A folder is named by {folder} here." if folder else ""
+        hint += " A query of several words needs quotes." if "QUERY" in usage else ""
+    return f"unrecognized arguments: {' '.join(unknown)}" + (f".{hint}" if hint else "")

@@ -14,26 +14,21 @@ from argparse import (
 )
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
-from carrel.frontends.cli.arguments.agents_arguments import add_agents
-from carrel.frontends.cli.arguments.argument_types import ASSESS, add_json, count, path, place, port, positive, query
-from carrel.frontends.cli.arguments.audit_arguments import add_audit
-from carrel.frontends.cli.arguments.conversation_arguments import add_conversations
-from carrel.frontends.cli.arguments.model_arguments import add_models
-from carrel.frontends.cli.arguments.proxy_arguments import add_proxies
-from carrel.frontends.cli.arguments.source_arguments import add_publish, add_sources
-from carrel.frontends.cli.arguments.store_arguments import add_selftest, add_store
-from carrel.frontends.cli.arguments.tool_arguments import add_tools, split_program
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
-    _Commands: TypeAlias = _SubParsersAction[ArgumentParser]
-
-MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", "codex", "gemini", "opencode", "qwen")
-"""Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.cli.assistants.clients` says where it is."""
-
+from carrel.frontends.cli.arguments.argument_types import Commands, add_json, did_you_mean, path, positive, unknown_arguments
+from carrel.frontends.cli.arguments.assistant_arguments import add_agents, add_mcp, add_proxies
+from carrel.frontends.cli.arguments.question_arguments import add_conversations, add_searches
+from carrel.frontends.cli.arguments.setup_arguments import (
+    add_audit,
+    add_models,
+    add_publish,
+    add_selftest,
+    add_sources,
+    add_store,
+    add_tools,
+    split_program,
+)
 
 _USUAL_ACTIONS = {"agents": "status", "models": "list", "sources": "list", "store": "status", "tools": "list"}
 """The actions of commands that are typed without one."""
@@ -52,6 +47,8 @@ class _Parser(ArgumentParser):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        if self.epilog:  # examples, a line each
+            self.formatter_class = RawDescriptionHelpFormatter
         self.set_defaults(parser=self)  # the innermost one counts
 
     def error(self, message: str) -> NoReturn:
@@ -67,19 +64,12 @@ class _Parser(ArgumentParser):
         command: _Parser = parsed.parser
         del parsed.parser
         if unknown:
-            from carrel.frontends.cli.terminal.suggestions import about
-
-            hint = about(unknown, command.format_usage())
-            command.error(
-                f"unrecognized arguments: {' '.join(unknown)}.{hint}" if hint else f"unrecognized arguments: {' '.join(unknown)}"
-            )
+            command.error(unknown_arguments(unknown, command.format_usage()))
         _name_folder_once(parsed, command)
         return parsed
 
     def _check_value(self, action: Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from carrel.frontends.cli.terminal.suggestions import did_you_mean
-
             choices = [str(choice) for choice in action.choices]
             message = f"invalid choice: {value!r} (choose from {', '.join(choices)})"
             raise ArgumentError(action, message + did_you_mean(str(value), choices))
@@ -128,10 +118,10 @@ def parser() -> ArgumentParser:
     )
     add_json(index)
 
-    _asking(commands)
+    add_searches(commands)
     add_conversations(commands)
-    _maintaining(commands)
-    _serving_assistants(commands)
+    _add_maintenance(commands)
+    add_mcp(commands)
     add_agents(commands)
     add_models(commands)
     add_audit(commands)
@@ -144,67 +134,7 @@ def parser() -> ArgumentParser:
     return top
 
 
-def _asking(commands: _Commands) -> None:
-    search = commands.add_parser("search", help="find code by words, a question or an identifier")
-    _query(search)
-    search.add_argument("--limit", type=positive, metavar="N", help="hits at most (10; few where the search isn't sure)")
-    search.add_argument(
-        "--format", choices=("full", "places"), default="full", help="places: path, lines and symbol alone, a line each (full)"
-    )
-    search.add_argument("--last-change", action="store_true", help="say which commit changed each of the first 10 hits last")
-    search.add_argument("--assess", action="store_true", help=ASSESS)
-    _history(search)
-    _filters(search)
-    add_json(search)
-
-    context = commands.add_parser("context", help="print the context that a chat request would get")
-    _query(context)
-    budget = context.add_mutually_exclusive_group()
-    budget.add_argument("--tokens", type=positive, metavar="N", help="at most N tokens, everything counted")
-    budget.add_argument("--chars", type=positive, metavar="N", help="at most N characters, everything counted (4000)")
-    context.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
-    context.add_argument(
-        "--format", choices=("xml", "source", "tool", "places"), default="xml", help="the form of the text (xml)"
-    )
-    _history(context)
-    _filters(context)
-    add_json(context)
-
-    files = commands.add_parser("files", help="find the files that answer a query best")
-    _query(files)
-    files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
-    _filters(files)
-    add_json(files)
-
-    localize = commands.add_parser(
-        "localize",
-        help="find the files and functions that an issue is about",
-        description="Find the files and functions that an issue, an error report or a stack trace is about, best first.",
-        epilog="example:\n  gh issue view 1234 | carrel localize - --path ~/code/project",
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    source = localize.add_mutually_exclusive_group(required=True)
-    source.add_argument("text", nargs="?", metavar="TEXT", help='the text, of any length; "-" for standard input')
-    source.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
-    localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
-    localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
-    add_json(localize)
-
-    compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
-    _query(compare)
-    compare.add_argument("--limit", type=positive, default=10, metavar="N", help="hits at most (10)")
-    compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
-    compare.add_argument("--answers", action="store_true", help="have the chat model that is set answer both ways, side by side")
-    compare.add_argument("--model", metavar="NAME", help="with --answers: another model of the provider that is set")
-    add_json(compare)
-
-    explain = commands.add_parser("explain", help="say why a line was or wasn't found")
-    _query(explain)
-    explain.add_argument("place", type=place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
-    add_json(explain)
-
-
-def _maintaining(commands: _Commands) -> None:
+def _add_maintenance(commands: Commands) -> None:
     for name, text in (
         ("status", "show what the index holds"),
         ("clear", "delete the index"),
@@ -236,55 +166,6 @@ def _maintaining(commands: _Commands) -> None:
     add_json(hook)
 
 
-def _serving_assistants(commands: _Commands) -> None:
-    mcp = commands.add_parser("mcp", help="serve assistants that speak MCP, over standard input and output")
-    mcp.add_argument(
-        "--root",
-        "--path",
-        action="append",
-        type=path,
-        default=[],
-        metavar="PATH",
-        help="a workspace folder (repeatable; the client's)",
-    )
-    mcp.add_argument(
-        "--roots-by-editor",
-        action="store_true",
-        help="an editor names --root: a home folder or whole disk counts only once it was indexed by `carrel index`",
-    )
-    mcp.add_argument(
-        "--tools",
-        default="",
-        metavar="NAME,…",
-        help="the tools to list, or all (search_code,get_context): an agent sends each one with every request",
-    )
-    mcp.add_argument("--structured", action="store_true", help="give results as values too, and list their schemas")
-    mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
-    mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
-    mcp.add_argument(
-        "--token-file", type=path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
-    )
-    mcp.add_argument("--rate-limit", type=count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)")
-    actions = mcp.add_subparsers(dest="action", metavar="ACTION")
-    for name, text in (
-        ("install", "enter Carrel in an assistant's configuration file"),
-        ("uninstall", "take it out again"),
-    ):
-        action = actions.add_parser(name, help=text)
-        action.add_argument("--client", required=True, choices=MCP_CLIENTS, help="whose configuration")
-        scope = action.add_mutually_exclusive_group()
-        scope.add_argument("--global", dest="scope", action="store_const", const="global", help="the user's own (default)")
-        scope.add_argument("--workspace", dest="scope", action="store_const", const="workspace", help="that of a folder")
-        action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="with --workspace: the folder (current)")
-        action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-        add_json(action)
-        if name == "install":
-            action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
-            action.add_argument(
-                "--serve-root", type=path, metavar="PATH", help="always serve this folder, whatever the client has open"
-            )
-
-
 class _Version(Action):
     """Print the version: reading the package's metadata costs too much to do on every start."""
 
@@ -304,26 +185,3 @@ def _path_option(command: ArgumentParser) -> None:
     command.add_argument(
         "--path", dest="path_option", type=path, metavar="PATH", help="the folder, named as other commands take it"
     )
-
-
-def _query(command: ArgumentParser) -> None:
-    command.add_argument("query", type=query, metavar="QUERY", help='words, a question or an identifier; "-" for standard input')
-    command.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder (the current one)")
-
-
-def _history(command: ArgumentParser) -> None:
-    command.add_argument(
-        "--history",
-        metavar="FILE",
-        help='what was said before a query such as "and how is that tested?": a JSON list of {"role": "user" or "assistant", '
-        '"content"}, oldest first; "-" for standard input',
-    )
-
-
-def _filters(command: ArgumentParser) -> None:
-    group = command.add_argument_group("filters")
-    group.add_argument("--glob", action="append", default=[], metavar="GLOB", help="only paths like this (repeatable)")
-    group.add_argument("--language", action="append", default=[], metavar="NAME", help="only this language (repeatable)")
-    group.add_argument("--symbol", metavar="NAME", help="only what is or defines this symbol (Class.method, or a name alone)")
-    group.add_argument("--source", action="append", default=[], choices=("code", "docs"), help="only code, or only documents")
-    group.add_argument("--max-age-days", type=positive, metavar="N", help="only what was updated in the last N days")

@@ -60,7 +60,7 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
     client = words[1].lower() if len(words) == 2 else ""
     install.refuse_impossible(client)
     if client not in install.CLIENTS:
-        from carrel.frontends.cli.terminal.suggestions import did_you_mean
+        from carrel.frontends.cli.arguments.argument_types import did_you_mean
 
         raise InvalidInput(
             "CLIENT",

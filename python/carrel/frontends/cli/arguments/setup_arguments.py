@@ -1,0 +1,300 @@
+"""What can be typed of the commands that show and change what a person sets up: models, sources, stores, tools, the audit log."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+from carrel.frontends.cli.arguments.argument_types import Commands, add_json, path, positive, query
+from carrel.model.audit_kinds import KINDS
+from carrel.model.store_kinds import KINDS as STORES
+
+ROLES = ("embedder", "reranker", "chat", "planner")
+
+
+def add_models(commands: Commands) -> None:
+    """Add both commands."""
+    models = commands.add_parser("models", help="choose models beside the bundled one, and see where their text goes")
+    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text in (
+        ("list", "show the models that are set, and the providers that can be"),
+        ("check", "ask each model for as little as it can answer"),
+    ):
+        add_json(actions.add_parser(name, help=text))
+
+    chosen = actions.add_parser(
+        "set",
+        help="choose the model for a role, in your settings file",
+        epilog="examples:\n  carrel models set chat ollama qwen3\n  carrel models set embedder openai text-embedding-3-small\n"
+        "  carrel models set embedder bundled",
+    )
+    chosen.add_argument("role", choices=ROLES, help="what it is used as")
+    chosen.add_argument("provider", metavar="PROVIDER", help='who offers it, as `carrel models list` names it; "none" for none')
+    chosen.add_argument("model", nargs="?", metavar="MODEL", help="its name there")
+    chosen.add_argument("--base-url", metavar="URL", help="where it is asked")
+    chosen.add_argument(
+        "--key", metavar="PLACE", help="where its key is: env:NAME, keyring, editor or none; never the key itself"
+    )
+    chosen.add_argument("--dimensions", type=positive, metavar="N", help="numbers of a vector")
+    chosen.add_argument("--window", type=positive, metavar="N", help="tokens of a chat model's prompt and answer together")
+    chosen.add_argument("--price", type=float, metavar="DOLLARS", help="for a million tokens sent")
+    add_json(chosen)
+
+    key = actions.add_parser("key", help="keep a provider's key in the system's keyring")
+    key.add_argument("provider", metavar="PROVIDER")
+    how = key.add_mutually_exclusive_group()
+    how.add_argument("--stdin", action="store_true", help="read the key from standard input instead of asking")
+    how.add_argument("--remove", action="store_true", help="delete it")
+    add_json(key)
+
+    confirm = commands.add_parser(
+        "confirm",
+        help="allow text to be sent to a provider",
+        description="Allow text to be sent to a provider; without one, to each that a model is set for. Asks at the terminal.",
+        epilog="example:\n  carrel confirm openai api.openai.com",
+    )
+    confirm.add_argument("provider", nargs="?", metavar="PROVIDER")
+    confirm.add_argument("host", nargs="?", metavar="HOST", help="its host, with the port where it has one of its own")
+    what = confirm.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="show what is allowed")
+    what.add_argument("--withdraw", action="store_true", help="allow it no more")
+    add_json(confirm)
+
+
+def add_sources(commands: Commands) -> None:
+    """Add the command."""
+    sources = commands.add_parser(
+        "sources", help="choose what is searched beside the workspace: documents, git history, repositories"
+    )
+    actions = sources.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    added = actions.add_parser(
+        "add",
+        help="add a source to your settings file, or change one",
+        description="Add a source to your settings file. Of one that is there already, only what you give is changed.",
+        epilog="examples:\n  carrel sources add runbooks ~/ops/runbooks --outdated-after 365\n  carrel sources add history --git"
+        "\n  carrel sources add wiki mcp://wiki           resources of the MCP server `wiki` of `carrel tools`"
+        "\n  carrel sources add notes mcp://wiki/note://  those whose URI begins with note://"
+        "\n  carrel sources add qdrant://qdrant.example.com:6333/billing --key env:QDRANT_API_KEY",
+    )
+    added.add_argument(
+        "id", metavar="ID", help="what it is called: small letters, digits, - and _; a repository or server may do without"
+    )
+    added.add_argument(
+        "folder",
+        nargs="?",
+        metavar="PLACE",
+        help="the folder, with --git the workspace's by default; mcp://SERVER; or qdrant://HOST:PORT/NAME",
+    )
+    added.add_argument("--key", metavar="PLACE", help="where the key of a repository's server is: env:NAME, keyring or none")
+    added.add_argument("--git", action="store_true", help="the history of a repository, in place of documents")
+    added.add_argument("--description", metavar="TEXT", help="one line on what it holds, for whoever chooses between sources")
+    added.add_argument("--outdated-after", type=positive, metavar="DAYS", help="mark documents that are older as outdated")
+    add_json(added)
+
+    removed = actions.add_parser(
+        "remove",
+        help="take a source out of your settings file, and delete what Carrel keeps of it",
+        epilog="example:\n  carrel sources remove runbooks",
+    )
+    removed.add_argument("id", metavar="ID", help="what `carrel sources list` calls it")
+    add_json(removed)
+
+    listed = actions.add_parser(
+        "list",
+        help="show every source with its state",
+        epilog="example:\n  carrel sources list --index",
+    )
+    listed.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the workspace folder (the current one)")
+    listed.add_argument("--index", action="store_true", help="bring the index of each up to date before")
+    add_json(listed)
+
+
+def add_publish(commands: Commands) -> None:
+    """Add `carrel publish`."""
+    publish = commands.add_parser(
+        "publish",
+        help="put a repository's index on a Qdrant server, to be searched without a checkout",
+        description="Index a repository and publish what changed. What is there stays visible until all of the new state is. "
+        "A run that was stopped or killed is taken up by the next one.",
+        epilog="example:\n  carrel publish --repo billing --to qdrant://qdrant.example.com:6333 --text no",
+    )
+    publish.add_argument("--repo", required=True, metavar="NAME", help="what it is called there, such as billing or acme/billing")
+    publish.add_argument("--to", metavar="URL", help="the server, qdrant://HOST:PORT; by default that of the setting `store`")
+    publish.add_argument("--text", choices=("yes", "no"), default="yes", help="publish the text of chunks, or their places alone")
+    publish.add_argument("--key", default="", metavar="PLACE", help="where the server's key is: env:NAME, keyring or none")
+    publish.add_argument("--allow-dirty", action="store_true", help="publish files that differ from the commit as they are")
+    publish.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the repository's folder (the current one)")
+    add_json(publish)
+
+
+def add_store(commands: Commands) -> None:
+    """Add `carrel store`."""
+    store = commands.add_parser("store", help="where vectors are kept besides the index: state, change, comparison")
+    actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    status = actions.add_parser("status", help="open the store and say what it holds and what waits")
+    _path(status)
+
+    migrate = actions.add_parser(
+        "migrate",
+        help="fill another store with the vectors of this folder's index, and set it",
+        description="Fill another store from the index's own vectors: nothing is embedded again. A run that was stopped "
+        "or killed goes on where it was. When the store holds everything it is written into your settings.",
+        epilog="examples:\n  carrel store migrate lancedb\n  carrel store migrate qdrant --url http://localhost:6333\n"
+        "  carrel store migrate segments",
+    )
+    migrate.add_argument(
+        "kind",
+        help=f"the store to fill: {', '.join(STORES)}, or what an installed package offers; `segments` is the index alone",
+    )
+    _path(migrate)
+    migrate.add_argument("--url", default="", help="of Qdrant's server, or of LanceDB's object store")
+    migrate.add_argument("--key", default="", metavar="PLACE", help="where its key is: env:NAME, keyring or none")
+    migrate.add_argument("--collection", default="", metavar="NAME", help="in place of `carrel-…`")
+    migrate.add_argument("--delete-old", action="store_true", help="delete this folder's vectors from the former store")
+
+    verify = actions.add_parser(
+        "verify",
+        help="compare the ids of all vectors in the store with those of the index; exit code 1 where they differ",
+        epilog="example:\n  carrel store verify --mend",
+    )
+    _path(verify)
+    verify.add_argument("--mend", action="store_true", help="add what is missing there, and delete what is too much")
+
+    install = actions.add_parser(
+        "install",
+        help="download Qdrant's program for this machine, after you agreed to it at the terminal",
+        description="Download Qdrant's program from its releases on GitHub, checked against the digest published there.",
+        epilog="example:\n  carrel store install",
+    )
+    install.add_argument("--digest", metavar="SHA256", help="of the archive, in place of the published one")
+    for command in (status, migrate, verify, install):
+        add_json(command)
+
+
+def add_selftest(commands: Commands) -> None:
+    """Add `carrel selftest`."""
+    selftest = commands.add_parser(
+        "selftest",
+        help="try the remote parts in ten checks: Copilot's token and embeddings, and the Qdrant server",
+        description="Run ten checks. Those that need GitHub run against a stand-in on this machine, or with --live against "
+        "GitHub itself with your own token; those of Qdrant run against the real program, where there is one.",
+        epilog="examples:\n  carrel selftest\n  carrel selftest --live --json",
+    )
+    selftest.add_argument("--live", action="store_true", help="ask GitHub itself, with the token that Copilot's plugins keep")
+    selftest.add_argument("--qdrant", type=path, metavar="PROGRAM", help="Qdrant's program, in place of the one that is found")
+    add_json(selftest)
+
+
+def _path(command: ArgumentParser) -> None:
+    command.add_argument("--path", type=path, default=path("."), metavar="FOLDER", help="the project (this folder)")
+
+
+RISKS = ("safe", "moderate", "dangerous")
+
+
+def split_program(typed: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Return what was typed without the program behind `--` of `carrel tools add`, and that program.
+
+    argparse would take options behind NAME for a part of it.
+    """
+    if list(typed[:2]) != ["tools", "add"] or "--" not in typed:
+        return typed, []
+    place = list(typed).index("--")
+    return typed[:place], list(typed[place + 1 :])
+
+
+def add_tools(commands: Commands) -> None:
+    """Add both commands."""
+    tools = commands.add_parser("tools", help="choose tools for models: MCP servers, files, OpenAPI documents")
+    actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    add = actions.add_parser(
+        "add",
+        help="add a source of tools to your settings file, and read it",
+        usage="carrel tools add NAME [options] [-- COMMAND …]",
+        epilog="examples:\n  carrel tools add git -- uvx mcp-server-git\n  carrel tools add wiki --url https://wiki.example/mcp "
+        "--key env:WIKI_TOKEN\n  carrel tools add ours --file ~/tools.toml\n  carrel tools add shop --openapi ~/shop.yaml\n  "
+        "carrel tools add shop --openapi ~/shop.yaml --url https://shop.example/v1 --key env:SHOP_KEY",
+    )
+    add.add_argument("name", metavar="NAME", help="what the source is called: small letters, digits, - and _")
+    add.add_argument(
+        "--url",
+        metavar="URL",
+        help="an MCP server that is asked by streamable HTTP; with --openapi: where its operations are asked",
+    )
+    add.add_argument("--key", metavar="PLACE", help="with --url: where its key or token is, env:NAME or keyring")
+    add.add_argument("--file", type=path, metavar="FILE", help="a TOML or JSON file that describes tools")
+    add.add_argument("--openapi", type=path, metavar="FILE", help="an OpenAPI document, JSON or YAML")
+    add.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that the program gets (repeatable)")
+    add.add_argument("--cwd", type=path, metavar="PATH", help="the folder that the program runs in")
+    add_json(add)
+
+    remove = actions.add_parser(
+        "remove",
+        help="take a source out of your settings file",
+        epilog="example:\n  carrel tools remove git",
+    )
+    remove.add_argument("name", metavar="NAME")
+    add_json(remove)
+
+    for name, text in (
+        ("refresh", "read sources again: servers are started, asked and stopped"),
+        ("approve", "look at tools that are new or changed, and allow them; asks at the terminal"),
+    ):
+        action = actions.add_parser(name, help=text, epilog=f"example:\n  carrel tools {name} git")
+        action.add_argument("names", nargs="*", metavar="NAME", help="of sources (all of them)")
+        add_json(action)
+
+    listed = actions.add_parser(
+        "list",
+        help="show all tools, and what is wrong with them",
+        epilog="examples:\n  carrel tools list\n  carrel tools list --export openai",
+    )
+    listed.add_argument("--export", choices=("openai", "anthropic", "mcp"), help="print approved tools as schemas of this form")
+    add_json(listed)
+
+    search = actions.add_parser(
+        "search",
+        help="find the tools that fit a request",
+        epilog='examples:\n  carrel tools search "find errors in logs"\n  carrel tools search "close an issue" --risk moderate',
+    )
+    search.add_argument("query", type=query, metavar="REQUEST")
+    search.add_argument("--limit", type=positive, default=5, metavar="N", help="tools at most (5)")
+    search.add_argument("--risk", choices=RISKS, help="the highest risk that they may have")
+    search.add_argument("--tag", action="append", default=[], metavar="TAG", help="that they must have (repeatable)")
+    add_json(search)
+
+    pipeline = commands.add_parser("pipeline", help="check and run pipelines of tools")
+    actions = pipeline.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text, example in (
+        ("validate", "check a pipeline whole, and run nothing", "carrel pipeline validate errors.json"),
+        ("run", "run a pipeline; a dangerous one asks at the terminal", "carrel pipeline run errors.json --input app.log"),
+    ):
+        action = actions.add_parser(name, help=text, epilog=f"example:\n  {example}")
+        action.add_argument("file", metavar="FILE", help='the pipeline as JSON; "-" for standard input')
+        action.add_argument("--input", metavar="FILE", help="the text that its first step gets")
+        action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder that tools search (current)")
+        if name == "run":
+            action.add_argument("--dry-run", action="store_true", help="check it and show its steps, and run nothing")
+        add_json(action)
+
+
+def add_audit(commands: Commands) -> None:
+    """Add the command."""
+    audit = commands.add_parser(
+        "audit",
+        help="show what was given to whom, and what left the machine",
+        description="Show what was selected, sent and done, by whom and when. Of texts the log has hashes and sizes.",
+        epilog="examples:\n  carrel audit --since 1d --kind sent\n  carrel audit --export audit.jsonl\n  carrel audit --verify",
+    )
+    audit.add_argument("--since", metavar="TIME", help="entries since then alone: a span such as 12h or 7d, or a date")
+    audit.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"entries of this kind alone: {', '.join(KINDS)}")
+    audit.add_argument("--limit", type=positive, default=50, metavar="N", help="show the newest N entries (50)")
+    what = audit.add_mutually_exclusive_group()
+    what.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
+    what.add_argument("--verify", action="store_true", help="check that every entry is as it was written")
+    audit.add_argument("--known", metavar="HEAD", help="with --verify: a head that was shown before, which must still be there")
+    add_json(audit)
