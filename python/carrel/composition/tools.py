@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from carrel.composition.models import bundled
 from carrel.extensions.tools.tool_catalogue import Connection, HttpOperations, ToolCatalogue
+from carrel.model.local_index import CoreEmbedder, IndexStore
+from carrel.model.outbound import Outbound
 from carrel.settings.tool_settings import OpenApiSettings, ToolServer
-
-if TYPE_CHECKING:
-    from carrel.model.local_index import CoreEmbedder, IndexStore
-    from carrel.model.outbound import Outbound
 
 
 def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tuple[IndexStore, CoreEmbedder]]) -> ToolCatalogue:

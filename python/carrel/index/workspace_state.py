@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError
 from carrel.settings.settings import Settings
-
-if TYPE_CHECKING:
-    from carrel.index.open_index import OpenIndex
-
 
 State = Literal["empty", "indexing", "ready", "error"]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from carrel.model.native import CancelToken
+from carrel.model.types import ContextItem
 from carrel.service.tool_source import PREFIX
+from carrel.service.workspace import Workspace
 from carrel.settings.source_settings import WORKSPACE
-
-if TYPE_CHECKING:
-    from carrel.model.native import CancelToken
-    from carrel.model.types import ContextItem
-    from carrel.service.workspace import Workspace
 
 
 async def refused_paths(workspace: Workspace, items: Iterable[ContextItem]) -> frozenset[str]:

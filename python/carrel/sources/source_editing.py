@@ -7,9 +7,10 @@ import hashlib
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
@@ -19,9 +20,6 @@ from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.settings.source_settings import SourceSettings, folder_of, read_sources, to_options
 from carrel.sources import knowledge
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MCP = "mcp://"
 _PLACE = ("kind", "folder", "server", "prefix", "url")

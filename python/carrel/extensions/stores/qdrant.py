@@ -13,13 +13,14 @@ import struct
 import uuid
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import ValidationError
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
+from qdrant_client.conversions.common_types import Record
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from carrel.extensions.stores.payload import COMMON_NAMES, check_dimension, check_dimensions, last_of_each, plain
@@ -27,9 +28,6 @@ from carrel.model.errors import ProviderError
 from carrel.model.outbound import is_loopback
 from carrel.model.ports import ChunkId, Scalar, VectorRecord, Where
 from carrel.system.tls import tls_problem
-
-if TYPE_CHECKING:
-    from qdrant_client.conversions.common_types import Record
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
@@ -24,12 +24,10 @@ from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical, higher
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
+from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
 from carrel.pack.appearance import visible
 from carrel.settings.tool_settings import OpenApiSettings, ToolServer, ToolSettings
-
-if TYPE_CHECKING:
-    from carrel.model.local_index import CoreEmbedder, IndexStore
 
 ToolState = Literal["builtIn", "approved", "new", "changed"]
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from carrel.agent.tools.text_tools import text_tools
@@ -22,17 +22,14 @@ from carrel.extensions.tools.tool_catalogue import CatalogueState, Connection, S
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
 from carrel.model.errors import CarrelError, NotPermitted, ProviderError
 from carrel.model.outbound import Destination, Load
-from carrel.model.ports import Tool
+from carrel.model.ports import Embedder, Tool
 from carrel.model.remote import Confirm, Confirmation
 from carrel.policy import access
+from carrel.policy.audit import AuditTrail
 from carrel.policy.consent import whole_question
 from carrel.question.question_secrets import Mask, mask_fields, masked
 from carrel.settings.allow_settings import AllowSettings, Right
 from carrel.settings.tool_settings import ToolSettings
-
-if TYPE_CHECKING:
-    from carrel.model.ports import Embedder
-    from carrel.policy.audit import AuditTrail
 
 NOBODY_ASKED = (
     "only a person can allow it, and nobody could be asked here. Run it with `carrel pipeline run` in a terminal, or in an editor"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec import UNSET
 from pygls.exceptions import JsonRpcException
@@ -14,14 +14,12 @@ from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.question_messages import ProgressToken
 from carrel.frontends.lsp.messages.setup_messages import ConfirmParams, ConfirmResult
+from carrel.frontends.lsp.rpc import CarrelServer
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import Cancelled, InvalidInput, ProviderError
 from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Sampling
+from carrel.model.remote import Confirmation
 from carrel.model.structs import decode
-
-if TYPE_CHECKING:
-    from carrel.frontends.lsp.rpc import CarrelServer
-    from carrel.model.remote import Confirmation
 
 METHOD = "carrel/complete"
 CONFIRM = "carrel/confirm"

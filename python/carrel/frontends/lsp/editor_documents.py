@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -16,14 +16,12 @@ from pygls.workspace import TextDocument
 
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.frontends.lsp.capabilities import own_settings
+from carrel.frontends.lsp.rpc import CarrelServer
 from carrel.frontends.lsp.untitled import is_untitled, path_for
 from carrel.model.lines import rows_of
-
-if TYPE_CHECKING:
-    from carrel.frontends.lsp.rpc import CarrelServer
-    from carrel.service.session import Session
-    from carrel.service.workspace import Workspace
-    from carrel.settings.settings import Options
+from carrel.service.session import Session
+from carrel.service.workspace import Workspace
+from carrel.settings.settings import Options
 
 
 class OpenDocument(TextDocument):

@@ -10,15 +10,12 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from carrel.frontends.lsp.messages import question_messages as wire
-
-if TYPE_CHECKING:
-    from carrel.frontends.lsp.rpc import CarrelProtocol
-    from carrel.index.workspace_state import Progress
-    from carrel.service.workspace import Workspace
-
+from carrel.frontends.lsp.rpc import CarrelProtocol
+from carrel.index.workspace_state import Progress
+from carrel.service.workspace import Workspace
 
 ANSWER_SECONDS = 1.0
 """Within this an answer has left that carries a fault."""

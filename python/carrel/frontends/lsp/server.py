@@ -13,7 +13,7 @@ import signal
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from lsprotocol import types
 from pygls.protocol import default_converter
@@ -30,19 +30,16 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.editor_documents import Documents
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier, UserMessages
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
+from carrel.index.workspace_state import Progress
 from carrel.model.caller import COPILOT_PROXY, Caller
 from carrel.model.errors import CarrelError, NotAllowed
+from carrel.model.outbound import Destination
 from carrel.policy.audit import AuditTrail
 from carrel.policy.consent import Consent
 from carrel.service.session import Session
-from carrel.service.workspace import WorkspaceEvents
+from carrel.service.workspace import Workspace, WorkspaceEvents
+from carrel.settings.settings import Problem, Settings
 from carrel.system import leftovers
-
-if TYPE_CHECKING:
-    from carrel.index.workspace_state import Progress
-    from carrel.model.outbound import Destination
-    from carrel.service.workspace import Workspace
-    from carrel.settings.settings import Problem, Settings
 
 log = logging.getLogger(__name__)
 

@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
 from carrel.composition.models import published_repository
 from carrel.frontends.cli.questions.in_process import current_index, settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
+from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError, InvalidInput
-from carrel.model.published import PublishedAddress, check_name
+from carrel.model.native import CancelToken
+from carrel.model.published import PublishedAddress, PublishedStore, check_name
+from carrel.settings.settings import Settings
 from carrel.sources import publishing
 from carrel.system.background import run_blocking
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.index.open_index import OpenIndex
-    from carrel.model.native import CancelToken
-    from carrel.model.published import PublishedStore
-    from carrel.settings.settings import Settings
 
 _KEY_VARIABLE = "QDRANT_API_KEY"
 

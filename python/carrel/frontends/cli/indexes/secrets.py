@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.questions.in_process import settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.index.index_opening import secret_options, walk_options
 from carrel.model.native import CancelToken, list_secrets
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
 
 
 def run(arguments: Namespace, output: Output) -> int:

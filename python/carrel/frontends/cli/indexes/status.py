@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import shutil
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.questions.in_process import indexed_folder, with_commands
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
+from carrel.frontends.lsp.messages.index_messages import FailedFile, StatusResult, VectorsInfo
 from carrel.index.left_out import FINISH, unfinished_text
 from carrel.model.errors import TextRefused
 from carrel.service.queries import MOST_SKIPPED
+from carrel.service.workspace import Workspace
 from carrel.settings.settings_files import settings_of
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.frontends.lsp.messages.index_messages import FailedFile, StatusResult, VectorsInfo
-    from carrel.service.workspace import Workspace
 
 _SHOWN_SKIPPED = 12
 _SHOWN_FAILED = 5

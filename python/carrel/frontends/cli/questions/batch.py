@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,17 +14,15 @@ from carrel.composition.composition import Composition
 from carrel.frontends.cli.questions.in_process import current_index, settings
 from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
+from carrel.model.native import CancelToken
+from carrel.model.ports import Tokenizer
 from carrel.model.types import Budget, Chunk, Query
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context_blocking
 from carrel.service.queries import search_blocking
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.model.native import CancelToken
-    from carrel.model.ports import Tokenizer
 
 
 class Line(msgspec.Struct):

@@ -8,25 +8,23 @@ import contextlib
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.questions.query import attempt_line
 from carrel.frontends.cli.questions.sent import tell_sent
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.cli.terminal.terminal_text import LINE_END
 from carrel.frontends.cli.terminal.text_input import read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
+from carrel.frontends.common.wire import Wire
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.errors import Cancelled, CarrelError
+from carrel.model.ports import ChatModel
 from carrel.model.remote import Confirmation, refuse
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.frontends.common.wire import Wire
-    from carrel.frontends.lsp.commands.question_commands import Commands
-    from carrel.model.ports import ChatModel
-    from carrel.service.workspace import Workspace
+from carrel.service.workspace import Workspace
 
 _TOKEN = "terminal"  # noqa: S105 - it names who is told of steps
 _SHOWN_LINES = 8

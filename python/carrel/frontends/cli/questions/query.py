@@ -5,22 +5,20 @@ from __future__ import annotations
 import contextlib
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import structs
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.questions.sent import tell_sent
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_text import LINE_END, harmless
 from carrel.frontends.cli.terminal.text_input import STANDARD_INPUT, read_history, read_text
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.errors import CarrelError, InvalidInput
+from carrel.service.workspace import Workspace
 from carrel.settings.source_settings import WORKSPACE
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.frontends.lsp.commands.question_commands import Commands
-    from carrel.service.workspace import Workspace
 
 _SHOWN_LINES = 12
 _HITS = 10

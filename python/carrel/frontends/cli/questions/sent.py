@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal.output import Output
 
 
 def tell_sent(result: Any, output: Output) -> None:

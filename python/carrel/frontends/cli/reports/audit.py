@@ -6,19 +6,17 @@ import json
 import time
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.common.filters import since
 from carrel.frontends.common.wire import iso_time
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError
+from carrel.model.ports import AuditEvent
 from carrel.policy.audit import AuditTrail, Entry, audit_file
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.model.ports import AuditEvent
 
 
 def run(arguments: Namespace, output: Output) -> int:

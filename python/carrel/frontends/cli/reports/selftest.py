@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.terminal.output import Output
 from carrel.selftest.checks import Check, may_be_live, selftest
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.system.background import run_blocking
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
 
 _SIGNS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
 

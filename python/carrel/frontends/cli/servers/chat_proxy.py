@@ -6,18 +6,15 @@ import os
 import shlex
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.model.installation import how_to_install
 from carrel.policy.broad_folders import refusal
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
 
 
 def run(arguments: Namespace, output: Output) -> int:

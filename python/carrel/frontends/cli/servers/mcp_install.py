@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.assistants.agents import Place, edits_of_client
 from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
 from carrel.frontends.cli.assistants.install import apply, plan
 from carrel.frontends.cli.terminal.folders import folder
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal.output import Output
 
 
 def run(arguments: Namespace, output: Output) -> int:

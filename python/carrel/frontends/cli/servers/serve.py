@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal.output import Output
 
 
 def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every command has this shape

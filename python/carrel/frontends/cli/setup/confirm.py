@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
 from carrel.composition.team import team_destination
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import agreed
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError, InvalidInput
@@ -20,9 +20,6 @@ from carrel.service.model_report import report, store_report
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.system.background import run_blocking
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
 
 
 def run(arguments: Namespace, output: Output) -> int:

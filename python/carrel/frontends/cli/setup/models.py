@@ -5,25 +5,21 @@ from __future__ import annotations
 import getpass
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import delete_key, keep_key
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.lsp.convert.convert_setup import from_state, from_store
 from carrel.frontends.lsp.messages.setup_messages import ProvidersResult
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.outbound import Secret
 from carrel.service import model_report
-from carrel.service.model_report import store_report
+from carrel.service.model_report import ModelState, store_report
 from carrel.settings.model_settings import read_models
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.settings.settings_writer import set_model
 from carrel.system.background import run_blocking
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.service.model_report import ModelState
 
 _FIELDS = {
     "model": "model",

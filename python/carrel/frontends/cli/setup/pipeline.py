@@ -5,20 +5,18 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carrel.extensions.tools.pipelines.format import LONGEST_INPUT, LONGEST_PIPELINE, parse
 from carrel.frontends.cli.questions.in_process import with_commands
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
 from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.lsp.commands.question_commands import Commands
+from carrel.frontends.lsp.messages.setup_messages import PipelineChecked, PipelineRunResult
 from carrel.model.errors import CarrelError, InvalidInput
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.frontends.lsp.commands.question_commands import Commands
-    from carrel.frontends.lsp.messages.setup_messages import PipelineChecked, PipelineRunResult
-    from carrel.service.workspace import Workspace
+from carrel.service.workspace import Workspace
 
 
 def run(arguments: Namespace, output: Output) -> int:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from carrel.frontends.cli.questions.in_process import with_commands
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.published import SCHEME
+from carrel.service.workspace import Workspace
 from carrel.sources import source_editing
-
-if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
-    from carrel.frontends.lsp.commands.question_commands import Commands
-    from carrel.service.workspace import Workspace
 
 _FIRST_INDEX_MS = 600_000
 

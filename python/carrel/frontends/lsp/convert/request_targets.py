@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from carrel.frontends.common.uris import folder_path, uri_to_path
 from carrel.frontends.lsp.convert import convert_questions as convert
+from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget, Lines
 from carrel.service.context_request import AttachedLines, ContextRequest, FileRef
 from carrel.service.folder_group import FolderGroup, named
+from carrel.service.session import Session
+from carrel.service.workspace import Workspace
 from carrel.settings.model_settings import window_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from carrel.frontends.lsp.messages import question_messages as wire
-    from carrel.service.session import Session
-    from carrel.service.workspace import Workspace
-    from carrel.settings.settings import Settings
+from carrel.settings.settings import Settings
 
 
 class RequestTargets:
