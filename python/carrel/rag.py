@@ -31,16 +31,18 @@ from carrel.extensions.rag.config import (
     SimilarityStore,
     TextEmbedder,
     TextStore,
+    check_text,
+    check_whole,
 )
 from carrel.extensions.rag.context import BuildContext, MakeSource
-from carrel.extensions.rag.documents import Document, source_of_document
-from carrel.extensions.rag.files import pick_files
+from carrel.extensions.rag.documents import Document, FoundDocument, source_of_document
 from carrel.extensions.rag.pipeline import Pipeline, Question
 from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex, PlainSource, PlainVectorStore
 from carrel.extensions.rag.tokens import TokenizerPort
 from carrel.model.errors import InvalidInput, WindowTooSmall
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Query
+from carrel.search.files import group
 from carrel.settings.settings import Settings, resolve
 from carrel.settings.settings_files import read_user
 
@@ -70,6 +72,8 @@ __all__ = [
 ]
 
 TEMPERATURE = 0.3
+_FILE_NAMES = ("filename", "path", "file_path", "file_name", "source")
+"""Keys that name a file, as stores have them."""
 _SET_BY_AGENT = ("system_prompt", "user_prompt", "chat_history")
 
 
@@ -279,12 +283,36 @@ def pick_files_by_grouped_chunk_hits(
 
     `vector_db` is a `carrel.Index`, for which `carrel.pick_files_by_grouped_chunk_hits` answers, or any store of an agent with
     the embedder of its vectors, None where it is asked by text. There `file_key` is a key of the documents' metadata, "filename"
-    any of the usual ones for a file, or a function of the document. Scores must be higher-is-better: a sum of distances says
-    nothing.
+    any of the usual ones for a file, or a function of the document. Documents without the key don't count. Scores must be
+    higher-is-better: a sum of distances says nothing. Raises `InvalidInput` where no document has the key, or the store gives no
+    scores.
     """
     if isinstance(vector_db, library.Index):
         return library.pick_files_by_grouped_chunk_hits(
             embedder, vector_db, section_query, candidate_pool_size, n_files, file_key
         )
-    query = section_query.text if isinstance(section_query, Query) else section_query
-    return pick_files(embedder, vector_db, query, candidate_pool_size, n_files, file_key)
+    most = check_whole("candidate_pool_size", candidate_pool_size, 0)
+    best = check_whole("n_files", n_files, 0)
+    query = check_text("section_query", section_query.text if isinstance(section_query, Query) else section_query)
+    calls.check_store(vector_db, embedder, "vector_db")
+    if not query.strip() or not most:
+        return []
+    if embedder is None:
+        documents = calls.text_search(vector_db, query, most, None, None)
+    else:
+        [vector] = calls.embed(embedder, [query], normalize=True)
+        documents = calls.similarity_search(vector_db, vector, most, None, None)
+    named = [(name, document.distance) for document in documents if (name := _file_of(document, file_key))]
+    if documents and not named:
+        raise InvalidInput("file_key", f"no document that was found has {file_key!r}", "Name a key of their metadata.")
+    scored = [(name, score) for name, score in named if score is not None]
+    if len(scored) < len(named):
+        raise InvalidInput("vector_db", "gives documents without scores, which can't be summed", "Return pairs with a score.")
+    return [name for name, _ in group(scored)[:best]]
+
+
+def _file_of(document: FoundDocument, file_key: str | Callable[[Any], str]) -> str:
+    if callable(file_key):
+        return file_key(document.raw)
+    keys = _FILE_NAMES if file_key == "filename" else (file_key,)
+    return next((str(document.metadata[key]) for key in keys if document.metadata.get(key)), "")

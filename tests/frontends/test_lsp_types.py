@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 SCRIPT = """
-from carrel.frontends.lsp.lsp_types import load_lsp_types
+from carrel.frontends.lsp.serve import load_lsp_types
 load_lsp_types()
 load_lsp_types()
 from lsprotocol import types

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from carrel.index import grammars
+from carrel.index.index_opening import register_all
 from carrel.model.errors import InvalidInput
 from carrel.model.native import register_grammar
 
@@ -26,7 +26,7 @@ PERL = "package Pool;\n\n" + "\n".join(STEP.format(n=n) for n in range(4))
 SYMBOLS = """
 import sys
 from carrel.model.native import CutOptions, cut_text
-from carrel.index.grammars import register_all
+from carrel.index.index_opening import register_all
 if sys.argv[1] == "with":
     assert "perl" in register_all()
 print({chunk.symbol: chunk.end_line - chunk.start_line + 1 for chunk in cut_text("pool.pl", sys.stdin.read(), CutOptions())})
@@ -34,9 +34,9 @@ print({chunk.symbol: chunk.end_line - chunk.start_line + 1 for chunk in cut_text
 
 UNUSED = """
 from carrel.model.native import registrable_grammars
-from carrel.index import grammars
-grammars.log.info = lambda _text, name, _error: print(name)
-assert len(grammars.register_all()) > 30
+from carrel.index import index_opening
+index_opening.log.info = lambda _text, name, _error: print(name)
+assert len(index_opening.register_all()) > 30
 """
 
 
@@ -68,8 +68,8 @@ def test_what_is_no_grammar_or_not_on_the_list_is_refused() -> None:
 
 def test_without_the_extra_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tree_sitter_language_pack", None)
-    grammars.register_all.cache_clear()
+    register_all.cache_clear()
     try:
-        assert grammars.register_all() == ()
+        assert register_all() == ()
     finally:
-        grammars.register_all.cache_clear()
+        register_all.cache_clear()

@@ -24,7 +24,7 @@ from carrel.providers.tokenizers import ExactTokenizer
 from carrel.service import queries
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
-from carrel.service.given_places import refused_paths
+from carrel.service.queries import refused_paths
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.service.workspace_tools import tools

@@ -52,7 +52,7 @@ class OutboundServices:
         self._keys = keys
         self._meter = meter
         self._audit = audit
-        self.permissions = permissions or PermissionFile(allowed=self._allowed)
+        self.permissions = permissions or PermissionFile(allowed=lambda: self._settings.allow_providers if self._settings else ())
 
     @property
     def keys(self) -> StandardKeys:
@@ -87,9 +87,6 @@ class OutboundServices:
     def current(self) -> Outbound:
         """Return what a provider needs of its surroundings, by the settings that count now."""
         return Outbound(self.permissions, self.keys, self.meter, self._settings.http_proxy if self._settings else "")
-
-    def _allowed(self) -> tuple[str, ...]:
-        return self._settings.allow_providers if self._settings else ()
 
     def _limits(self) -> Limits:
         from carrel.policy.usage import Limits

@@ -4,18 +4,20 @@ Imports are inside the functions: the server answers `initialize` first.
 """
 
 # ruff: noqa: PLC0415 - the core is imported by the first question, so that the server starts at once
+
 from __future__ import annotations
 
 import logging
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.index.index_location import IndexLocation, why_not_writable
 from carrel.index.open_index import OpenIndex
-from carrel.model.errors import StoreError
+from carrel.model.errors import InvalidInput, StoreError
 from carrel.system import leftovers
 from carrel.system.system_fault import FULL_DISK
 
@@ -24,7 +26,31 @@ if TYPE_CHECKING:
     from carrel.model.ports import Embedder
     from carrel.settings.settings import Settings
 
+
 log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1)
+def register_all() -> tuple[str, ...]:
+    """Hand the language pack's grammars to the core, once a process; the languages that have one now. None without the extra.
+
+    A grammar that can't be used is logged and left out: its files are cut by lines, as they are without the extra.
+    """
+    try:
+        from tree_sitter_language_pack import get_binding  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return ()
+    from carrel.model.native import register_grammar, registrable_grammars
+
+    registered = []
+    for name in registrable_grammars():
+        try:
+            binding = get_binding(name)  # type: ignore[arg-type,unused-ignore]
+            registered.append(register_grammar(name, binding))
+        except (LookupError, ImportError, OSError, InvalidInput) as error:
+            log.info("The language pack's grammar %s is not used: %s", name, error)
+    return tuple(registered)
+
 
 LineWindows = tuple[int, int]
 """Lines of a window and overlap with the next one."""
@@ -62,7 +88,6 @@ def walk_options(settings: Settings) -> WalkOptions:
 
 def cut_options(settings: Settings, windows: LineWindows | None) -> CutOptions:
     """Return how files are cut. The grammars count as well: an index is the same, whoever writes it."""
-    from carrel.index.grammars import register_all
     from carrel.model.native import CutOptions
 
     register_all()

@@ -41,7 +41,8 @@ def files_left_out(counts: Mapping[str, int], more_than: int = 0) -> str:
 
 def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:
     """Name the first folders that are left out by names that a person may have given; empty for none."""
-    folders = [path for path, reason in skipped if reason == "excluded folder" and _is_told(PurePosixPath(path).name)]
+    paths = [path for path, reason in skipped if reason == "excluded folder" and not PurePosixPath(path).name.startswith(".")]
+    folders = [path for path in paths if PurePosixPath(path).name not in _MADE_BY_TOOLS]
     more = f" and {len(folders) - _MOST_FOLDERS:,} more" if len(folders) > _MOST_FOLDERS else ""
     return ", ".join(folders[:_MOST_FOLDERS]) + more
 
@@ -49,7 +50,3 @@ def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:
 def _is_news(reason: str) -> bool:
     """Tell whether a person may not expect that files are left out for this."""
     return reason not in _EXPECTED | _FOLDERS and not reason.startswith("secret")
-
-
-def _is_told(name: str) -> bool:
-    return not name.startswith(".") and name not in _MADE_BY_TOOLS

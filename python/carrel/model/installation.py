@@ -1,4 +1,4 @@
-"""Commands that install a missing package for the Python that runs Carrel.
+"""The version that is installed, and commands that install a missing package for the Python that runs Carrel.
 
 Packages of others are named as Carrel's own metadata names them. Carrel itself is never installed by its name: nobody holds it
 on a package registry (docs/publishing.md), and who takes it would run code here.
@@ -15,6 +15,16 @@ from urllib.parse import unquote, urlsplit
 
 DISTRIBUTION = "carrel-context"
 _CHECKOUT = Path(__file__).parents[3]
+FROM_SOURCE = "0+source"
+"""The version where Carrel isn't installed as a package: in a checkout, and inside an editor's extension."""
+
+
+def carrel_version() -> str:
+    """Return the installed version."""
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return FROM_SOURCE
 
 
 def how_to_install(*extras: str) -> str:

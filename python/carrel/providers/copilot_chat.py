@@ -164,12 +164,13 @@ class CopilotChat:
                 if not self._service.encrypted:
                     raise ProviderError("The key was not sent: it would not be encrypted", "Set a baseUrl with https://.")
                 chosen["provider"]["api_key"] = key.reveal()
+        system = "\n\n".join(message.text for message in messages if message.role == "system")
         try:
             made = await client.create_session(
                 model=self._model,
                 tools=[_tool(tool) for tool in tools],
                 available_tools=[f"custom:{tool.name}" for tool in tools],
-                system_message={"mode": "replace", "content": whole_characters(_joined(messages))},
+                system_message={"mode": "replace", "content": whole_characters(system)},
                 streaming=True,
                 client_name="carrel",
                 **_NOTHING_ELSE,
@@ -311,10 +312,6 @@ def _failure(data: Any, service: Service) -> ProviderError:
     if status >= 400:
         return refusal(service, status, word)
     return ProviderError(f"Copilot's program failed{f' ({word})' if word else ''}.", retryable=word != "context_limit")
-
-
-def _joined(messages: Sequence[Message]) -> str:
-    return "\n\n".join(message.text for message in messages if message.role == "system")
 
 
 def _prompt(messages: Sequence[Message]) -> str:

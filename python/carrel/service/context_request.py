@@ -1,6 +1,7 @@
 """What a chat turn asks for, what it is answered, and the answers that are kept for questions about them."""
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
+
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     from carrel.pack.formats import Form
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Retrieval
-    from carrel.service.missing_folder import MissingFolder
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFolder:
+    """A folder that gave nothing to an answer, and why."""
+
+    name: str
+    uri: str
+    cause: CarrelError
+
+    def __str__(self) -> str:
+        return f"The folder {self.name} was not searched: {self.cause}"
+
 
 _KEPT = 64
 

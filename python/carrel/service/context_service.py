@@ -331,7 +331,7 @@ def answered(
     answer = ContextAnswer(
         packed,
         stages,
-        notice=_joined(*notices, others.problem if others else None, forged),
+        notice=" ".join(filter(None, (*notices, others.problem if others else None, forged))) or None,
         rewritten=diagnostics.rewritten,
         sub_queries=diagnostics.sub_queries,
         routes=others.routes if others else (),
@@ -339,10 +339,6 @@ def answered(
         confidence=max([retrieval.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.origin)]),
     )
     return answer, retrieval
-
-
-def _joined(*sentences: str | None) -> str | None:
-    return " ".join(filter(None, sentences)) or None
 
 
 def _allowed(index: OpenIndex, named: Sequence[FileRef], refused: list[Dropped]) -> tuple[str, ...]:

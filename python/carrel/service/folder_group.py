@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.model.errors import CarrelError, NotReady, place_of
-from carrel.service.missing_folder import MissingFolder
+from carrel.service.context_request import MissingFolder
 
 if TYPE_CHECKING:
     from carrel.assist.assisted_retrieval import Assistants

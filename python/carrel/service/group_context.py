@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from carrel.index.open_index import RENEWED, OpenIndex
 from carrel.model.errors import NotReady
 from carrel.model.types import Query
-from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
+from carrel.service.context_request import ContextAnswer, ContextRequest, MissingFolder, StoredContext
 from carrel.service.context_service import OUTSIDE, Packing, Selected, answered, empty, guarded, recorded, unsure
 from carrel.service.folder_group import error_of_all, ready
-from carrel.service.missing_folder import MissingFolder
 from carrel.service.routed import FromSources, from_sources
 
 if TYPE_CHECKING:

@@ -215,11 +215,9 @@ class PromptContexts:
         if not workspace.has_index:
             return self._index(workspace)
 
-        async with self._turn(prompt.session):  # two prompts at once would get the same places
+        turn = self._turns.setdefault(prompt.session, asyncio.Lock()) if prompt.session else asyncio.Lock()
+        async with turn:  # two prompts at once would get the same places
             return await self._new_places(workspace, prompt, text)
-
-    def _turn(self, session: str) -> asyncio.Lock:
-        return self._turns.setdefault(session, asyncio.Lock()) if session else asyncio.Lock()
 
     async def _new_places(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
         """Return what is found for a prompt and its session doesn't have yet."""

@@ -5,21 +5,22 @@ answered by `context_service`, which doesn't.
 """
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
+
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.model.errors import CarrelError
-from carrel.model.types import Budget, Hit, Query
+from carrel.model.types import Budget, ContextItem, Hit, Query
 from carrel.service.routed import FromSources, as_passages, from_sources, only_documents
-
-T = TypeVar("T")
+from carrel.service.tool_source import PREFIX
+from carrel.settings.source_settings import WORKSPACE
 
 if TYPE_CHECKING:
     from carrel.assist.assisted_retrieval import Assistants
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
     from carrel.pack.compare import Comparison
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Ranking, Retrieval
-    from carrel.service.missing_folder import MissingFolder
+    from carrel.service.context_request import MissingFolder
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Planning
 
+T = TypeVar("T")
 MOST_BLAMED = 10
 _LOOK_SECONDS = 0.1
 _FIRST_INDEX_MS = 10_000  # of the requests that name no `waitMs`
@@ -326,3 +328,28 @@ async def explain_line(workspace: Workspace, query: Query, path: str, line: int)
         return explain(index.store.snapshot(), prepared, path, line, token, refusal=refusal)
 
     return await workspace.run_interactive(work)
+
+
+async def refused_paths(workspace: Workspace, items: Iterable[ContextItem]) -> frozenset[str]:
+    """Return the paths among these places that are ignored, secret, outside or gone now, or of a source that is set no more.
+
+    Raises `CarrelError` where nothing at all may be searched. What settings exclude is for the caller to compare.
+    """
+    origins: dict[str, set[str]] = {}  # paths by the source that gave them
+    for chunk in (item.hit.chunk for item in items):
+        origins.setdefault(chunk.origin.source if chunk.origin else WORKSPACE, set()).add(chunk.path)
+    index = await workspace.ready(explicit=False, wait_ms=0)
+    in_workspace = origins.pop(WORKSPACE, set())
+    if origins:
+        workspace.require("sources")
+    sources = {source.id: source for source in workspace.sources()}
+
+    def refused(_: CancelToken) -> frozenset[str]:
+        refusals = {path for path in in_workspace if index.store.refusal(path) is not None}
+        for name, paths in origins.items():
+            source = sources.get(name)
+            if not name.startswith(PREFIX):  # what a tool said has no rules but the settings
+                refusals |= {path for path in paths if source is None or source.refused(path)}
+        return frozenset(refusals)
+
+    return await workspace.run_interactive(refused)

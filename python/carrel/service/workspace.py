@@ -123,7 +123,7 @@ class Workspace:
             jobs,
             composition,
             runner,
-            SwitchEvents(self._note_progress, self._switched, self._changed, events.fault),
+            SwitchEvents(self._progressed, self._switched, self._changed, events.fault),
         )
 
     # --- the state of this moment
@@ -524,9 +524,6 @@ class Workspace:
         self.watch.update()
         self._attach_replica()
         self._events.changed(self)
-
-    def _note_progress(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
-        self._events.progressed(self, job, progress)
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
         self._events.progressed(self, job, progress)

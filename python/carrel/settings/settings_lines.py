@@ -52,13 +52,9 @@ def _blocks(lines: list[str]) -> list[_Block]:
     headers = [at for at, line in enumerate(lines) if line.lstrip().startswith("[")]
     blocks = list[_Block]()
     for start, end in pairwise([*headers, len(lines)]):
-        filled = max(at for at in range(start, end) if at == start or not _is_beside(lines[at])) + 1
+        filled = max(at for at in range(start, end) if at == start or lines[at].lstrip()[:1] not in ("", "#")) + 1
         blocks.append(_Block(_keys_of(lines[start]), start, filled, end))
     return blocks
-
-
-def _is_beside(line: str) -> bool:
-    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _keys_of(header: str) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ def ranked(request: RemoteQuestion, result: FoundIds, points: Sequence[ReadPoint
         if len(hits) == query.limit:
             break
         point = points[found_at.candidate.doc]
-        if any(_overlap(hit.chunk, shown.path(point.chunk), point.chunk) for hit in hits):
+        path, span = shown.path(point.chunk), Span(point.chunk.start_line, point.chunk.end_line)
+        if any(hit.chunk.path == path and hit.chunk.span.overlaps(span) for hit in hits):
             continue
         shown_chunk = _shown(point, shown)
         lines = focus(shown_chunk, context.rarity, sought=found_at.candidate.defines > 0)
@@ -148,10 +149,6 @@ def _defines(chunk: PublishedChunk, names: Sequence[str]) -> float:
             definition, wanted = defined.lower(), name.lower()
             best = max(best, 0.8 if definition == wanted else 0.6 if stem(definition) == stem(wanted) else 0.0)
     return best
-
-
-def _overlap(hit_chunk: Chunk, path: str, chunk: PublishedChunk) -> bool:
-    return hit_chunk.path == path and hit_chunk.span.overlaps(Span(chunk.start_line, chunk.end_line))
 
 
 @lru_cache(maxsize=1)

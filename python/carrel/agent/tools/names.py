@@ -102,7 +102,7 @@ class FindDefinition(_NameTool):
         [listed] = view.exact_definitions([name.last], _MOST_DEFINITIONS)
         chunks = self._allowed(view.read_current([doc for doc, _ in listed], cancel), view, cancel)
         # The smallest chunk that defines it: a class's own chunk may list its methods too.
-        chunks.sort(key=lambda chunk: not _is_called(chunk, name))
+        chunks.sort(key=lambda chunk: _SEPARATOR.split(chunk.symbol)[-1] != name.last)
         fitting = [chunk for chunk in chunks if _fits(chunk, name)]
         head = ""
         if name.qualifiers and chunks and not fitting:
@@ -185,10 +185,6 @@ def _lines_with(word: re.Pattern[str], chunk: Chunk) -> list[ContextItem]:
             )
             items.append(ContextItem(Hit(row, 1.0, Signals()), line))
     return items
-
-
-def _is_called(chunk: Chunk, name: _Name) -> bool:
-    return _SEPARATOR.split(chunk.symbol)[-1] == name.last
 
 
 def _fits(chunk: Chunk, name: _Name) -> bool:

@@ -215,7 +215,7 @@ class LanceStore:
     def _row(self, record: VectorRecord) -> dict[str, Any]:
         payload = record.payload
         texts = {column: _text(payload.get(key)) for key, column in _TEXTS.items()}
-        numbers = {column: _number(payload.get(key)) for key, column in _NUMBERS.items()}
+        numbers = {column: payload[key] if isinstance(payload.get(key), int) else None for key, column in _NUMBERS.items()}
         labels = [label(key, value) for key, value in payload.items() if key != "content"]
         return {
             "id": record.id,
@@ -238,10 +238,6 @@ class LanceStore:
 
 def _text(value: object) -> str | None:
     return whole_characters(value) if isinstance(value, str) else None
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _among(ids: Sequence[ChunkId]) -> str:

@@ -51,7 +51,8 @@ class ToolStore:
             try:
                 read = (stamp, self._load())
             except _UNREADABLE as error:
-                log.warning("%s can't be read, so no tool in it counts: %s", self._path, _reason(error))
+                reason = "a newer Carrel wrote it" if isinstance(error, _NewerVersionError) else type(error).__name__
+                log.warning("%s can't be read, so no tool in it counts: %s", self._path, reason)
                 read = (stamp, KeptTools())
             self._read = read
         return read[1]
@@ -124,10 +125,6 @@ class ToolStore:
             "rated": dict(kept.rated),
         }
         replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
-
-
-def _reason(error: Exception) -> str:
-    return "a newer Carrel wrote it" if isinstance(error, _NewerVersionError) else type(error).__name__
 
 
 def _without(kept: KeptTools, name: str) -> KeptTools:

@@ -1,10 +1,11 @@
-"""Workspaces of the chat proxy, and the context for one question. Nothing here makes a request fail."""
+"""Workspaces of the chat proxy, the turns of questions, and the context for one. Nothing here makes a request fail."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from carrel.frontends.chat_proxy.context_budget import (
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage
 from carrel.frontends.chat_proxy.questions import conversation_in
-from carrel.frontends.chat_proxy.turns import Turns
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.http_guard import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
@@ -31,13 +31,53 @@ from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.context_service import context
-from carrel.service.given_places import refused_paths
 from carrel.service.prompt_context import is_wanted
+from carrel.service.queries import refused_paths
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
 
 log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""More searches slow each other, and the event loop that all answers pass through: they compete for the interpreter's lock."""
+_NEWEST_SHARE = 0.2
+_FIRST_GUESS_SECONDS = 0.02
+
+
+class Turns:
+    """Lets `most` work at once, the others in the order in which they came. Used on one event loop.
+
+    Who would wait past the end of their time isn't let in, and leaves no work behind.
+    """
+
+    def __init__(self, most: int = AT_ONCE) -> None:
+        self._most = most
+        self._free = asyncio.Semaphore(most)
+        self._waiting = 0
+        self._seconds = _FIRST_GUESS_SECONDS  # that a turn takes, by the last ones
+
+    @asynccontextmanager
+    async def turn(self, end: float) -> AsyncIterator[None]:
+        """Wait for a turn; the caller sees to it that the wait ends at the loop's time `end`.
+
+        Raises `TimeoutError` at once where the work would end later, as long as the last ones took.
+        """
+        clock = asyncio.get_running_loop().time
+        if self._free.locked() and clock() + self._seconds * (1 + (self._waiting + 1) / self._most) > end:
+            raise TimeoutError
+        self._waiting += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+        began = clock()
+        try:
+            yield
+        finally:
+            self._free.release()
+            self._seconds += _NEWEST_SHARE * (clock() - began - self._seconds)
+
 
 _COMMON_MODEL = "gpt-4o"
 """Counted by the larger of the two tables; the session itself loads the other."""

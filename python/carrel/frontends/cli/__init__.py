@@ -59,7 +59,8 @@ def _print_utf8() -> None:
 def _run(arguments: Namespace, output: Output) -> int:
     try:
         _check_text(arguments)
-        return _dispatch(arguments, output)
+        run: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.{_MODULES[arguments.command]}").run
+        return run(arguments, output)
     except Cancelled:
         output.fail("Cancelled. What was finished is kept.")
         return CANCELLED
@@ -129,9 +130,3 @@ _MODULES = {
     "tools": "setup.tools",
 }
 """Where each command is."""
-
-
-def _dispatch(arguments: Namespace, output: Output) -> int:
-    name = _MODULES[arguments.command]
-    run: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.{name}").run
-    return run(arguments, output)

@@ -1,4 +1,4 @@
-"""`asyncio.run` for Carrel's programs: Ctrl-C cancels what runs, as asyncio's does, but a second one raises nothing.
+"""Run work that Ctrl-C cancels, on an event loop or inside the native core, where a second Ctrl-C raises nothing.
 
 So does a signal to end, by which the process ends afterwards: programs that it started are stopped first.
 """
@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.model.errors import Cancelled
 
+if TYPE_CHECKING:
+    from carrel.model.native import CancelToken
+
 T = TypeVar("T")
+_WAIT_S = 0.1  # Windows delivers Ctrl-C only to a thread that wakes up
 
 
 def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
@@ -34,3 +40,26 @@ def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
         for number in came:
             if number != signal.SIGINT:
                 signal.raise_signal(number)
+
+
+def cancellable(work: Callable[[CancelToken], T]) -> T:
+    """Run `work` with a token that Ctrl-C cancels; it then raises `Cancelled`, having kept what was finished.
+
+    Python runs signal handlers between its own instructions only, so a native call in the main thread would delay Ctrl-C until it
+    returns. The work therefore runs in a second thread, and the main one waits. A second Ctrl-C ends the process at once, which
+    the index survives: every commit is one transaction.
+    """
+    from carrel.model.native import CancelToken  # noqa: PLC0415 - servers start without the core
+
+    token = CancelToken()
+    with (
+        told_of_interrupts(token.cancel, "SIGTERM", "SIGHUP"),
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix="carrel-cli") as pool,
+    ):
+        future = pool.submit(work, token)
+        while True:
+            try:
+                return future.result(timeout=_WAIT_S)
+            except NotYet:
+                if future.done():  # the work itself raised a TimeoutError
+                    raise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.model.installation import carrel_version
 
 PROTOCOL = 1
 """Raised when `carrel/*` changes in a way that older editors can't read."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from functools import partial
 from typing import Any, BinaryIO
 
 from carrel.frontends.common import parent_process
@@ -17,6 +18,22 @@ from carrel.frontends.common.core_dumps import disable_core_dumps
 from carrel.frontends.common.interrupts import leave_at_once
 from carrel.frontends.common.transport import BadFrame, claim_stdio, frame, read_frame
 from carrel.system import leftovers
+
+
+def load_lsp_types() -> None:
+    """Import `lsprotocol.types` without the `repr` of its 500 classes; does nothing once it is imported.
+
+    Making these is a third of its import, which is the longest part of the server's start; and what can't be printed can't carry
+    a file's text into a log.
+    """
+    import attrs  # noqa: PLC0415 - after `initialize` is answered
+
+    define = attrs.define
+    attrs.define = partial(define, repr=False)
+    try:
+        import lsprotocol.types  # noqa: F401, PLC0415 - the point of this function
+    finally:
+        attrs.define = define
 
 
 def serve() -> int:
@@ -36,8 +53,6 @@ def serve() -> int:
     answered = _answer(params[0], stdout) if params else None
     if params and _asks_soon(params[1]):
         threading.Thread(target=_load_tokenizer, name="carrel-tokenizer", daemon=True).start()
-    from carrel.frontends.lsp.lsp_types import load_lsp_types  # noqa: PLC0415 - the point of this module
-
     load_lsp_types()
     from carrel.frontends.lsp.server import run  # noqa: PLC0415
 

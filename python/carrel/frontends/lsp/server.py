@@ -22,7 +22,6 @@ from carrel.composition.composition import Composition
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
-from carrel.frontends.common.version import carrel_version
 from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client_model import Client, announces
 from carrel.frontends.lsp.commands.index_commands import status_result
@@ -33,6 +32,7 @@ from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_r
 from carrel.index.workspace_state import Progress
 from carrel.model.caller import COPILOT_PROXY, Caller
 from carrel.model.errors import CarrelError, NotAllowed
+from carrel.model.installation import carrel_version
 from carrel.model.outbound import Destination
 from carrel.policy.audit import AuditTrail
 from carrel.policy.consent import Consent
@@ -65,7 +65,9 @@ class LspServer:
         self.protocol.on_exit = self._exit
         self.bars = ProgressBars(self.protocol)
         self.statuses = StatusNotifier(self._send_status)
-        self.user_messages = UserMessages(self._show_message)
+        self.user_messages = UserMessages(
+            lambda kind, text: self.protocol.send("window/showMessage", {"type": kind, "message": f"Carrel: {text}"})
+        )
         self.session = Session(
             Composition(audit=AuditTrail(Caller("editor"))),
             _locate,
@@ -196,9 +198,6 @@ class LspServer:
         for problem in problems:
             log.warning("Settings: %s", problem)
             self.user_messages.tell(str(problem))
-
-    def _show_message(self, kind: int, text: str) -> None:
-        self.protocol.send("window/showMessage", {"type": kind, "message": f"Carrel: {text}"})
 
     def _guarded(self, handler: Handler) -> Handler:
         """Wrap a handler so that its errors travel by their kinds."""

@@ -12,7 +12,6 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from carrel.frontends.common.version import carrel_version
 from carrel.frontends.mcp import resources, roots, server_info
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
@@ -21,6 +20,7 @@ from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
 from carrel.model.caller import Caller, called_by
 from carrel.model.errors import CarrelError
+from carrel.model.installation import carrel_version
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from carrel.frontends.common.version import carrel_version
+from carrel.model.installation import carrel_version
 
 NAME = "carrel"
 TITLE = "Carrel"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
     from carrel.index.status import Status
     from carrel.search.explain import Explanation
-    from carrel.service.missing_folder import MissingFolder
+    from carrel.service.context_request import MissingFolder
     from carrel.service.workspace import Workspace
 
 _NOTHING: tuple[str, ...] = ()

@@ -170,7 +170,7 @@ class _Version(Action):
     """Print the version: reading the package's metadata costs too much to do on every start."""
 
     def __call__(self, parser: ArgumentParser, *_: Any, **__: Any) -> None:
-        from carrel.frontends.common.version import carrel_version
+        from carrel.model.installation import carrel_version
 
         print(f"carrel {carrel_version()}")  # noqa: T201
         parser.exit()

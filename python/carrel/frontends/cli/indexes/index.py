@@ -11,12 +11,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
-from carrel.frontends.cli.questions.in_process import settings
-from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.questions.in_process import confirm_broad_folder, settings
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
+from carrel.frontends.common.event_loop import cancellable
 from carrel.frontends.lsp.messages.index_messages import IndexResult
 from carrel.index.indexer import IndexReport, follow_index_blocking
 from carrel.index.left_out import HANDFUL

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
-from carrel.frontends.cli.questions.in_process import settings
-from carrel.frontends.cli.terminal.cancellable import cancellable
+from carrel.frontends.cli.questions.in_process import confirm_broad_folder, settings
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.common.event_loop import cancellable
 from carrel.index.index_opening import secret_options, walk_options
 from carrel.model.native import CancelToken, list_secrets
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from carrel.composition import stores
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.questions.in_process import settings
-from carrel.frontends.cli.terminal.cancellable import cancellable
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_confirmation import agreed
+from carrel.frontends.common.event_loop import cancellable
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user

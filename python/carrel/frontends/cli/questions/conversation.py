@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
-from carrel.frontends.cli.questions.query import attempt_line
-from carrel.frontends.cli.questions.sent import tell_sent
+from carrel.frontends.cli.questions.query import attempt_line, tell_sent
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
@@ -37,7 +36,7 @@ def run(arguments: Namespace, output: Output) -> int:
     listener = _Listener(output, steps=arguments.steps)
     if arguments.command == "chat":
         return _chat(root, arguments, output, listener)
-    body = _body(arguments) if arguments.command == "review" else ""
+    body = read_text(arguments.body) if arguments.command == "review" and arguments.body else ""
 
     async def work(commands: Commands, workspace: Workspace) -> Any:
         commands.chat_model(workspace, None, arguments.model)  # before anything is indexed for one that isn't there
@@ -61,10 +60,6 @@ def run(arguments: Namespace, output: Output) -> int:
 async def _decide(confirmation: Confirmation) -> bool:
     """Have the person at the terminal decide about tools that the model wants to run; what costs money is asked elsewhere."""
     return await (confirm if confirmation.what in ("tools", "pipeline") else refuse)(confirmation)
-
-
-def _body(arguments: Namespace) -> str:
-    return read_text(arguments.body) if arguments.body else ""
 
 
 class _Listener:

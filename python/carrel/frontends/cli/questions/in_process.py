@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.indexes.broad_folders import confirm_broad_folder
 from carrel.frontends.cli.terminal.folders import absolute_path, folder
 from carrel.frontends.cli.terminal.terminal_text import is_text
 from carrel.frontends.common.event_loop import run_cancellable
@@ -17,10 +17,10 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.index.open_index import OpenIndex
 from carrel.index.workspace_state import Progress
 from carrel.model.caller import Caller
-from carrel.model.errors import CarrelError, SettingsError, StoreError
+from carrel.model.errors import CarrelError, InvalidInput, SettingsError, StoreError
 from carrel.model.remote import Confirm, refuse
 from carrel.policy.audit import AuditTrail
-from carrel.policy.broad_folders import BroadFolder
+from carrel.policy.broad_folders import BroadFolder, breadth
 from carrel.service.queries import missing_changes
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace, WorkspaceEvents
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
     from carrel.frontends.lsp.client_model import Asker
     from carrel.model.native import CancelToken
+
 
 T = TypeVar("T")
 _WAIT_MS = 600_000
@@ -166,3 +167,18 @@ async def _tell_missing(workspace: Workspace, index: OpenIndex, output: Output) 
     output.warn(
         f"{files} in the index yet, so the answer doesn't regard what is in there now: {', '.join(missing[:_MOST_NAMED])}{more}"
     )
+
+
+def confirm_broad_folder(root: Path, settings: Settings, *, agreed: bool = False) -> None:
+    """Ask before a whole disk or home is indexed for the first time; raises `CarrelError` unless the person agrees."""
+    what = breadth(root)
+    if what is None or agreed or Composition().index_exists(root, settings):
+        return
+    if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InvalidInput(
+            "path", f"{root} is {what}", f"Name a project's folder, or index all of it by `carrel index --yes {root}`."
+        )
+    sys.stderr.write(f"{root} is {what}. Index all of its text? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CarrelError("Nothing was indexed")

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import structs
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
-from carrel.frontends.cli.questions.sent import tell_sent
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_text import LINE_END, harmless
@@ -207,7 +206,8 @@ def _show_story(result: Any, output: Output) -> None:
         output.text(f"    {chunk['verdict']}")
         if chunk.get("relevance") is None:  # nothing was searched for it
             continue
-        words, meaning = (_of_search(chunk.get(rank)) for rank in ("lexicalRank", "denseRank"))
+        ranks = (chunk.get(rank) for rank in ("lexicalRank", "denseRank"))
+        words, meaning = (f"number {rank}" if rank else "not among those found" for rank in ranks)
         output.text(f"    by words: {words}, {chunk.get('lexical', 0):.0%} of the question's weight")
         output.text(f"    by meaning: {meaning}, cosine {chunk.get('dense', 0):.2f}")
         if matched := chunk.get("matched"):
@@ -219,10 +219,6 @@ def _show_story(result: Any, output: Output) -> None:
         output.text(f"    relevance: {chunk['relevance']:.2f}")
         for rule, share in chunk.get("contributions", ()):
             output.text(f"        {share:+.2f}  {rule.replace('_', ' ')}")
-
-
-def _of_search(rank: int | None) -> str:
-    return f"number {rank}" if rank else "not among those found"
 
 
 def _show_comparison(result: Any, output: Output) -> None:
@@ -271,3 +267,15 @@ _SHOW = {
     "compare": _show_comparison,
     "explain": _show_story,
 }
+
+
+def tell_sent(result: Any, output: Output) -> None:
+    """Say which services were asked, with how much; nothing where none was."""
+    sent = getattr(result, "sent", None)
+    for service in sent if isinstance(sent, tuple) else ():
+        cost = f", ${service.cost:.4f}" if service.cost else ""
+        many = "1 request" if service.requests == 1 else f"{service.requests} requests"
+        output.note(
+            f"sent to {service.provider} at {service.host} ({service.what}): {many}, {service.texts} texts, "
+            f"{service.bytes:,} bytes, {service.tokens:,} tokens{cost}"
+        )

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from carrel.frontends.common.version import FROM_SOURCE, carrel_version
 from carrel.model.errors import CarrelError, SettingsError
-from carrel.model.installation import how_to_install, how_to_reinstall
+from carrel.model.installation import FROM_SOURCE, carrel_version, how_to_install, how_to_reinstall
 
 if TYPE_CHECKING:
     from carrel.index.replica import VectorReplica

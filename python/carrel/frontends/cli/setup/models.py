@@ -79,7 +79,8 @@ def _set(arguments: Namespace, output: Output) -> int:
     if arguments.provider not in ("none", "bundled"):
         names = model_report.providers_by_role()[arguments.role]
         if arguments.provider not in names:
-            raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', _listed(names))
+            there_are = f"There are: {', '.join(names)}." if names else "There is none yet."
+            raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', there_are)
         values = {field: getattr(arguments, name) for name, field in _FIELDS.items()}
         fields = {"provider": arguments.provider, **{name: value for name, value in values.items() if value not in (None, "", 0)}}
         try:
@@ -98,10 +99,6 @@ def _set(arguments: Namespace, output: Output) -> int:
     elif state and not state.allowed:
         output.note("Text is sent there only after you allowed it: carrel confirm")
     return 0
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return f"There are: {', '.join(names)}." if names else "There is none yet."
 
 
 def _key(arguments: Namespace, output: Output) -> int:

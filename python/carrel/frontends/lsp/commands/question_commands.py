@@ -21,7 +21,6 @@ from carrel.frontends.lsp.convert.replies import on_wire, with_receipt
 from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
 from carrel.frontends.lsp.messages import compare_messages as compare_wire
 from carrel.frontends.lsp.messages import question_messages as wire
-from carrel.frontends.lsp.messages.audit_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.messages.chat_messages import (
     ChatParams,
     ChatResult,
@@ -31,6 +30,7 @@ from carrel.frontends.lsp.messages.chat_messages import (
     ReviewParams,
     ReviewResult,
 )
+from carrel.frontends.lsp.messages.index_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.messages.methods import REQUESTS
 from carrel.model.errors import InvalidInput, NotReady, ProviderError
 from carrel.model.outbound import collect

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from carrel.git.git import LastChange
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Retrieval
-    from carrel.service.context_request import ContextAnswer, StoredContext
-    from carrel.service.missing_folder import MissingFolder
+    from carrel.service.context_request import ContextAnswer, MissingFolder, StoredContext
 
 UriOf = Callable[[str], str]
 """Relative path to URI, in the editor's spelling."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from carrel.frontends.common.wire import Wire
-from carrel.frontends.lsp.messages import audit_messages as audit
 from carrel.frontends.lsp.messages import chat_messages as chat
 from carrel.frontends.lsp.messages import compare_messages as compare
+from carrel.frontends.lsp.messages import index_messages as audit
 from carrel.frontends.lsp.messages import index_messages as index
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages import setup_messages as setup
