@@ -62,7 +62,6 @@ _QUOTE_AFTER = lazy_pattern(
     r"[`*_)\]]{0,3}(?:\s?:|\s(?:says|reads|has|contains|defines|holds|calls|sets|returns))\s[*_]{0,2}(?=[`\"“])"
 )
 _QUOTES = {"`": "`", '"': '"', "”": "“"}
-_ELLIPSIS = lazy_pattern(r"\.\.\.|…")
 _IDENTIFIER = lazy_pattern(r"[\w.:#>\\-]*\w(?:\(\))?")
 _SEPARATOR = lazy_pattern(r"[.:#>\\()-]+")
 _LEAST_WORDS = 3
@@ -381,7 +380,7 @@ def _stands_in(quote: str, lines: str, symbols: str) -> bool:
         name = [part for part in _SEPARATOR.split(quote) if part]
         word = re.compile(rf"(?<!\w){re.escape(name[-1])}(?!\w)")
         return bool(word.search(lines) or word.search(symbols))
-    parts = (_plain(part) for part in _ELLIPSIS.split(quote))
+    parts = (_plain(part) for part in quote.replace("…", "...").split("..."))
     plain = _plain(lines)
     return all(part in plain for part in parts if len(part) >= _LEAST_PART)
 

@@ -21,7 +21,6 @@ from carrel.pack.formats import ToolForm
 
 if TYPE_CHECKING:
     from carrel.model.ports import Tokenizer
-    from carrel.search.pieces import LineReader
 
 
 NAME = "search_code"
@@ -109,11 +108,11 @@ def places_of(hits: Sequence[Hit]) -> str:
     return "\n".join(ToolForm().header(hit) for hit in hits)
 
 
-def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer, read_lines: LineReader | None = None) -> SearchPage:
+def page(hits: Sequence[Hit], tokens: int, tokenizer: Tokenizer) -> SearchPage:
     """Return as many hits as go into so many tokens; a long one is shortened to what says most before it is left out."""
     from carrel.pack.context import pack
 
-    packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool", read_lines=read_lines)
+    packed = pack(hits, Budget(tokens, "tokens"), tokenizer, form="tool")
     items = tuple(item for hit in hits if (item := _shown(hit, packed.items)))
     if hits and not items:
         return SearchPage("There are places, but none is short enough to be shown: search for a part of them.", ())

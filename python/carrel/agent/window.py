@@ -47,16 +47,15 @@ class Window:
         tokenizer: Tokenizer,
         *,
         history: Sequence[Message] = (),
-        as_text: bool = False,
     ) -> None:
         """`limit` counts everything that is sent with a request: messages, calls and the tools' descriptions.
 
-        `history` stands behind the first message of the opening, as much of it as fits. With `as_text`, calls are text.
+        `history` stands behind the first message of the opening, as much of it as fits.
         """
         self.tokenizer = tokenizer
         self.limit = limit
         self._tools = tuple(tools)
-        self._form: CallForm = CallsAsText(self._tools) if as_text else NativeCalls(self._tools)
+        self._form: CallForm = NativeCalls(self._tools)
         self._opening = [self._entry(message) for message in opening]
         self._history = [self._entry(message) for message in history]
         self._rounds: list[list[_Entry]] = []

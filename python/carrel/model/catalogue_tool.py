@@ -137,3 +137,12 @@ def _bare(name: str) -> str:
 def canonical(value: object) -> str:
     """Return plain data as the one JSON text that stands for it, whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gave: text, and a structured value where it has one."""
+
+    text: str
+    value: Any = None
+    is_error: bool = False

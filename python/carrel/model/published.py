@@ -33,7 +33,7 @@ LONGEST_TEXT = 20_000
 _USER = lazy_pattern(r"//.*@", re.DOTALL)
 """What may be a name and a password in an address: no message repeats it."""
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
-_COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNPRINTABLE = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _UNPRINTABLE_TEXT = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -187,7 +187,7 @@ def read_head(raw: object) -> Head | None:
         head = msgspec.convert(raw, Head)
     except (msgspec.ValidationError, RecursionError):
         return None
-    if head.generation and not _COMMIT.fullmatch(head.commit):
+    if head.generation and not COMMIT.fullmatch(head.commit):
         return None
     return msgspec.structs.replace(head, branch=_UNPRINTABLE.sub(" ", head.branch), model=_UNPRINTABLE.sub(" ", head.model))
 

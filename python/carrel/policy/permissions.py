@@ -1,4 +1,5 @@
-"""Where a person allowed text to go: by a dialog or `carrel confirm`, kept in their own data folder, or by their settings file.
+"""Where a person allowed text to go: by a dialog or `carrel confirm`, kept in their own data folder, or by their settings file;
+and who may do what, by their setting `allow`. Each refusal of the latter is in the audit log.
 
 Nothing that comes with a project can add to it, and neither MCP nor a proxy's caller has a way here. A program that runs as
 the same user can write the file, as it can read the code itself: docs/security.md says so.
@@ -14,12 +15,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from carrel.model.errors import CarrelError, NotAllowed
+from carrel.model.errors import CarrelError, NotAllowed, NotPermitted
 from carrel.model.outbound import Destination
+from carrel.settings.allow_settings import AllowSettings, Right, key_of
 from carrel.system.file_lock import process_lock
 from carrel.system.filesystem import replace_file
+
+if TYPE_CHECKING:
+    from carrel.policy.audit import AuditTrail
 
 log = logging.getLogger(__name__)
 
@@ -139,3 +144,29 @@ def _decode(raw: Any) -> tuple[Permission, ...]:
             destination = Destination(row["provider"], row["host"])
             permissions.append(Permission(destination, float(at) if isinstance(at, int | float) else 0.0))
     return tuple(permissions)
+
+
+_CALLERS = {"editor": "Editors", "mcp": "MCP clients", "proxy": "Callers of a proxy"}
+_ACTS: dict[Right, str] = {
+    "search": "search the workspace",
+    "sources": "read the sources beside the workspace",
+    "tools": "use the tools of the catalogue",
+    "run": "run tools that are more than safe",
+}
+
+
+def permits(right: Right, allow: AllowSettings, trail: AuditTrail | None) -> bool:
+    """Return whether the caller of this moment has a right. Without a trail the library is the caller."""
+    return trail is None or right in allow.of(trail.current.entry)
+
+
+def require(right: Right, allow: AllowSettings, trail: AuditTrail | None) -> None:
+    """Raise `NotPermitted` where the caller of this moment lacks a right."""
+    if trail is None or permits(right, allow, trail):
+        return
+    key = key_of(trail.current.entry)
+    trail.event("refused", {"right": right})
+    raise NotPermitted(
+        f"{_CALLERS.get(key, 'Commands')} may not {_ACTS[right]}: the setting `allow.{key}` doesn't name `{right}`",
+        "If you want it, add it there, in settings.toml in Carrel's folder of your configuration.",
+    )

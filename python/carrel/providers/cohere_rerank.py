@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from carrel.model.errors import ProviderError
-from carrel.model.outbound import Destination, Load, Outbound
+from carrel.model.outbound import Load, Outbound
 from carrel.model.ports import RerankerSpec
 from carrel.model.structs import whole_characters
-from carrel.providers.http import ServiceClient, key_for
+from carrel.providers.http import ServiceClient, ServiceModel, key_for
 from carrel.providers.service import Service
 from carrel.settings.model_settings import ModelSettings
 
@@ -69,22 +69,17 @@ def cohere_rerank(provider: str, options: ModelSettings, outbound: Outbound) -> 
     return CohereReranker(ServiceClient(service, outbound, auth), model, spec, api)
 
 
-class CohereReranker:
+class CohereReranker(ServiceModel):
     """A model behind `/rerank`."""
 
     def __init__(self, client: ServiceClient, model: str, spec: RerankerSpec, api: Api) -> None:
         self.spec = spec
-        self._client = client
+        super().__init__(client)
         self._model = model
         self._api = api
         self._warned_of = ""
         self._raw = False
         """Whether the service was seen to give raw scores. They stay so: scores of several requests are compared."""
-
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return where text is sent."""
-        return (self._client.service.destination,)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score a text; a blank one has 0 and isn't sent, and so has each where the query is blank."""
@@ -99,10 +94,6 @@ class CohereReranker:
             for number, score in zip(numbers, answers, strict=True):
                 scores[number] = score
         return scores
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._client.aclose()
 
     def _warn(self, reason: str) -> None:
         """Log why the order stays as it was, once as long as the reason is the same."""

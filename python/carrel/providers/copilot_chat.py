@@ -23,7 +23,6 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
-from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.model.structs import whole_characters
 from carrel.providers.chat import (
@@ -37,13 +36,12 @@ from carrel.providers.chat import (
     tokens_of,
 )
 from carrel.providers.copilot_program import NOT_SIGNED_IN, Connect, Program, connect
-from carrel.providers.service import Service, refusal
+from carrel.providers.service import CODE, Service, refusal
 from carrel.settings.model_settings import ModelSettings
 
 BASE_URL = "https://api.githubcopilot.com"
 DEFAULT_MODEL = "gpt-4.1"
 WINDOW = 128_000
-_WORD = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
 def copilot_chat(options: ModelSettings, outbound: Outbound) -> CopilotChat:
@@ -305,7 +303,7 @@ class _Session:
 
 def _failure(data: Any, service: Service) -> ProviderError:
     """Say what the program reports. Its words are not repeated: they may quote what was sent."""
-    word = data.error_type if isinstance(data.error_type, str) and _WORD.fullmatch(data.error_type) else ""
+    word = data.error_type if isinstance(data.error_type, str) and CODE.fullmatch(data.error_type) else ""
     status = data.status_code if isinstance(data.status_code, int) else 0
     if word in ("authentication", "authorization") or status in (401, 403):
         return ProviderError("Copilot refused the sign-in", NOT_SIGNED_IN[1], status=status or None)

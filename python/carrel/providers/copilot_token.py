@@ -47,12 +47,11 @@ class SignIn:
         outbound: Outbound,
         place: str,
         *,
-        host: str = "github.com",
         scheme: str = "token",
         is_github: bool = True,
         files: tuple[Path, ...] | None = None,
     ) -> None:
-        """Take the setting `key`, and whose sign-in it is: that of github.com or of an enterprise's host. `files` hold it, those
+        """Take the setting `key`, and what `files` hold the sign-in of github.com, those
         of editors where None.
 
         `is_github` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
@@ -61,7 +60,6 @@ class SignIn:
         self._files = files
         self._outbound = outbound
         self._place = place
-        self._host = host
         self._scheme = scheme
 
     async def headers(self) -> Mapping[str, str]:
@@ -88,7 +86,7 @@ class SignIn:
         unreadable, files = "", self._files or token_files()
         for path in files:
             try:
-                token = _token_of(json.loads(path.read_text("utf-8")), self._host)
+                token = _token_of(json.loads(path.read_text("utf-8")))
             except FileNotFoundError:
                 continue
             except (OSError, ValueError, RecursionError) as error:
@@ -99,13 +97,13 @@ class SignIn:
         raise ProviderError(unreadable or f"There is no sign-in of GitHub Copilot in {files[0]}", _SIGN_IN)
 
 
-def _token_of(raw: Any, host: str) -> str | None:
-    """Return the token of a host; keys are such as `github.com:Iv1.0123456789abcdef`."""
+def _token_of(raw: Any) -> str | None:
+    """Return the token of github.com; keys are such as `github.com:Iv1.0123456789abcdef`."""
     if not isinstance(raw, dict):
         return None
     for name, entry in raw.items():
         token = entry.get("oauth_token") if isinstance(entry, dict) else None
-        if name.split(":")[0] == host and isinstance(token, str) and token:
+        if name.split(":")[0] == "github.com" and isinstance(token, str) and token:
             return token
     return None
 

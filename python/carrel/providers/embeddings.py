@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from carrel.model.errors import ProviderError, UnusableAnswer
-from carrel.model.outbound import Destination, Load, Outbound
+from carrel.model.outbound import Load, Outbound
 from carrel.model.ports import EmbeddingSpec, Tokenizer
 from carrel.model.remote import PLAIN_WORDS
 from carrel.model.structs import whole_characters
 from carrel.model.vectors import BYTES_A_VALUE, Vectors, WrongVectors
-from carrel.providers.http import Auth, ServiceClient
+from carrel.providers.http import Auth, ServiceClient, ServiceModel
 
 Kind = Literal["query", "document"]
 
@@ -46,7 +46,7 @@ UNKNOWN = KnownModel(0, longest=512)
 _NO_EMBEDDER = "Set `model` to an embedding model, and see the service's log: a broken model answers so."
 
 
-class ServiceEmbedder:
+class ServiceEmbedder(ServiceModel):
     """An `Embedder` and `RemoteEmbedder` over one client. Each service says how a request looks (`_ask`)."""
 
     subscription = False
@@ -64,16 +64,11 @@ class ServiceEmbedder:
         """Take `tokenizer` where the model's own is known; tokens are estimated without one."""
         self.spec = spec
         self._outbound = outbound
-        self._client = client
+        super().__init__(client)
         self._auth = auth
         self._known = model
         self._tokenizer = tokenizer
         self._tells_apart = False  # unlike words were seen to have unlike vectors
-
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return all that it asks."""
-        return (self._client.service.destination,)
 
     async def check(self) -> None:
         """Raise `ProviderError` where a permission or a key is missing. Asks nobody."""
@@ -100,10 +95,6 @@ class ServiceEmbedder:
         same = copy.copy(self)
         same.spec = replace(self.spec, dim=dim)
         return same
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._client.aclose()
 
     async def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return one row a text. Raises `ProviderError`, also for an answer that can't be what was asked for."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from carrel.model.errors import NotAllowed, ProviderError, UnusableAnswer
-from carrel.model.outbound import Load, Outbound, Sent, admitted, note
+from carrel.model.outbound import Destination, Load, Outbound, Sent, admitted, note
 from carrel.providers.keys import VARIABLES
 from carrel.providers.service import Service, is_compressed, refused, unreachable
 
@@ -273,6 +273,22 @@ class ServiceClient:
                 verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             )
         return client
+
+
+class ServiceModel:
+    """A model that one service is asked for."""
+
+    def __init__(self, client: ServiceClient) -> None:
+        self._client = client
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Return where text is sent."""
+        return (self._client.service.destination,)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
 
 
 @lru_cache(maxsize=4)

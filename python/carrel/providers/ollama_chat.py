@@ -9,7 +9,7 @@ from typing import Any
 
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
-from carrel.model.outbound import Destination, Outbound
+from carrel.model.outbound import Outbound
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     MOST_CALLS,
@@ -28,7 +28,7 @@ from carrel.providers.chat import (
     spec_of,
 )
 from carrel.providers.event_stream import fault_within
-from carrel.providers.http import MOST_BYTES, ServiceClient, key_for
+from carrel.providers.http import MOST_BYTES, ServiceClient, ServiceModel, key_for
 from carrel.providers.service import Service
 from carrel.settings.model_settings import ModelSettings
 
@@ -44,19 +44,14 @@ def ollama_chat(options: ModelSettings, outbound: Outbound) -> OllamaChat:
     return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, is_home=False)), model, spec)
 
 
-class OllamaChat:
+class OllamaChat(ServiceModel):
     """A model behind `/api/chat`. Its window is the one that is set: Ollama reserves memory for what it is asked for."""
 
     def __init__(self, client: ServiceClient, model: str, spec: ChatSpec) -> None:
         self.spec = spec
-        self._client = client
+        super().__init__(client)
         self._model = model
         self._abilities: frozenset[str] | None = None
-
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return where text is sent."""
-        return (self._client.service.destination,)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
@@ -101,10 +96,6 @@ class OllamaChat:
             raise ProviderError("Ollama broke off in the middle of an answer.", retryable=True)
         made = tuple(calls.values())[:MOST_CALLS]
         yield Delta(calls=made, finish=finish_of(reason, made))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._client.aclose()
 
     async def _capabilities(self) -> frozenset[str]:
         """Return what the model can do, asked once; a window that is longer than its own is cut to that."""

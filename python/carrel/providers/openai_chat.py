@@ -15,7 +15,7 @@ from typing import Any
 
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
-from carrel.model.outbound import Destination, Outbound
+from carrel.model.outbound import Outbound
 from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
@@ -35,7 +35,7 @@ from carrel.providers.chat import (
     spec_of,
 )
 from carrel.providers.event_stream import events
-from carrel.providers.http import ServiceClient, key_for
+from carrel.providers.http import ServiceClient, ServiceModel, key_for
 from carrel.providers.service import Service
 from carrel.settings.model_settings import ModelSettings
 
@@ -106,21 +106,16 @@ def known_limits(model: str) -> tuple[int, int | None]:
     return UNKNOWN_WINDOW, None
 
 
-class OpenAIChat:
+class OpenAIChat(ServiceModel):
     """A model behind `/chat/completions`."""
 
     def __init__(self, client: ServiceClient, model: str, spec: ChatSpec, dialect: Dialect = Dialect()) -> None:
         self.spec = spec
-        self._client = client
+        super().__init__(client)
         self._model = model
         self._dialect = dialect
         self._counts: bool | None = None
         """Whether the service takes the wish for a count of tokens. Some refuse what they don't know."""
-
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Return where text is sent."""
-        return (self._client.service.destination,)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec] = (), options: Sampling = MODEL_DEFAULTS
@@ -165,10 +160,6 @@ class OpenAIChat:
             raise ProviderError(f"{self._client.service.title} broke off in the middle of an answer.", retryable=True)
         made = calls.made()
         yield Delta(calls=made, finish=finish_of(reason, made))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._client.aclose()
 
     async def _events(self, body: dict[str, Any], bill: Bill) -> AsyncGenerator[dict[str, Any] | None, None]:
         """Give the answer's pieces, None at its announced end."""

@@ -60,12 +60,10 @@ _REFUSALS: Mapping[int, Refusal] = {
 class QdrantRepository:
     """One published repository: a `PublishedStore`."""
 
-    def __init__(
-        self, address: PublishedAddress, outbound: Outbound, key: str = "", *, idle_seconds: float = IDLE_SECONDS
-    ) -> None:
+    def __init__(self, address: PublishedAddress, outbound: Outbound, key: str = "") -> None:
         """Take the place of its key: of several servers each has its own, so none that nobody named is sent."""
         title = f"Qdrant at {address.host}"
-        service = Service("qdrant", title, address.base_url, "store", idle_seconds=idle_seconds, refusals=_REFUSALS)
+        service = Service("qdrant", title, address.base_url, "store", idle_seconds=IDLE_SECONDS, refusals=_REFUSALS)
         self.address = address
         self.destination = service.destination
         self._at = f"/collections/{address.collection}"

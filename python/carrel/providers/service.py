@@ -29,7 +29,7 @@ IDLE_SECONDS = 60.0
 """Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
 to say."""
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key")
-_CODE = lazy_pattern(r"[a-z][a-z_]{2,39}")
+CODE = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ _REDIRECTED = ("{0} wants the request sent elsewhere ({1}), which Carrel doesn't
 _FAILED = ("{0} failed ({1})", "", True)
 _UNKNOWN = ("{0} refused the request ({1})", "Check `model` and its settings.", False)
 _TOO_LONG = ("{0} has a smaller window than the request needs ({1})", "Set `window` of the model to what the service has.", False)
-_WINDOW_CODES = ("context_length_exceeded", "exceed_context_size_error")
+_WINDOWCODES = ("context_length_exceeded", "exceed_context_size_error")
 
 
 async def refused(response: httpx.Response, service: Service) -> ProviderError:
@@ -147,7 +147,7 @@ def refusal(service: Service, status: int, code: str = "", *, retry_after: float
     """Say what a status means that a service refused a request with, and which code it named."""
     other = _REDIRECTED if status < 400 else _FAILED if status >= 500 else _UNKNOWN
     reason, remedy, retryable = (
-        _TOO_LONG if code in _WINDOW_CODES else service.refusals.get(status) or _REFUSALS.get(status, other)
+        _TOO_LONG if code in _WINDOWCODES else service.refusals.get(status) or _REFUSALS.get(status, other)
     )
     words = (service.title, f"{status} {code}" if code else str(status), service.provider)
     return ProviderError(
@@ -178,7 +178,7 @@ def error_code(error: object) -> str:
     if not isinstance(error, dict):
         return ""
     values = (error.get(name) for name in ("code", "type"))
-    return next((item for item in values if isinstance(item, str) and _CODE.fullmatch(item)), "")
+    return next((item for item in values if isinstance(item, str) and CODE.fullmatch(item)), "")
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from carrel.index.status import Status, read_details
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
 from carrel.model.errors import CarrelError, NewerFormat, NotReady, StoreError
-from carrel.policy import access
+from carrel.policy import permissions
 from carrel.service.context_request import RecentContexts
 from carrel.settings.allow_settings import Right
 from carrel.settings.settings_files import WORKSPACE_FILE
@@ -242,11 +242,11 @@ class Workspace:
 
     def permits(self, right: Right) -> bool:
         """Return whether whoever asks has a right."""
-        return access.permits(right, self.settings.allow, self.audit)
+        return permissions.permits(right, self.settings.allow, self.audit)
 
     def require(self, right: Right) -> None:
         """Raise `NotPermitted` where whoever asks lacks a right."""
-        access.require(right, self.settings.allow, self.audit)
+        permissions.require(right, self.settings.allow, self.audit)
 
     async def settle(self) -> None:
         """Have the settings of this moment in force: what they leave out since now must not answer any more."""

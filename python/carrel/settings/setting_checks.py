@@ -9,9 +9,12 @@ import msgspec
 from msgspec import Struct
 
 from carrel.model.errors import InvalidInput
+from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import decode
 
 S = TypeVar("S", bound=Struct)
+SOURCE_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
+"""What a source of documents or of tools may be called."""
 
 
 def decode_object(raw: object, kind: type[S]) -> S:

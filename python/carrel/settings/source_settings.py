@@ -14,16 +14,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput
-from carrel.model.patterns import lazy_pattern
 from carrel.model.published import PublishedAddress
 from carrel.model.structs import decode
-from carrel.settings.setting_checks import check_key_place, refuse_unknown, sentence_of
+from carrel.settings.setting_checks import SOURCE_NAME, check_key_place, refuse_unknown, sentence_of
 
 SourceKind = Literal["documents", "git", "mcp", "repository"]
 WORKSPACE = "workspace"
 """The id of the workspace itself among the sources."""
 MOST_SOURCES = 50
-_ID = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 class SourceSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -114,7 +112,7 @@ def _checked_repository(name: str, source: SourceSettings) -> SourceSettings:
 
 def check_id(name: str) -> None:
     """Raise `ValueError` for what can't be the id of a source."""
-    if not _ID.fullmatch(name) or name == WORKSPACE:
+    if not SOURCE_NAME.fullmatch(name) or name == WORKSPACE:
         raise ValueError(
             f"{name[:60]!r} can't be the id of a source: use up to 40 small letters, digits, `-` and `_`, but not {WORKSPACE!r}"
         )

@@ -21,10 +21,10 @@ _WAIT_SECONDS = 10.0
 
 
 @contextlib.contextmanager
-def process_lock(path: Path, *, seconds: float = _WAIT_SECONDS) -> Iterator[None]:
+def process_lock(path: Path) -> Iterator[None]:
     """Hold what one process and thread at a time may hold; `path` is a file for nothing else. Raises `OSError`."""
     try:
-        database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+        database = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
         raise OSError(f"{path} can't be opened ({error})") from None
     with contextlib.closing(database):

@@ -16,9 +16,9 @@ from carrel.agent.tools.catalogue_tools import listed
 from carrel.agent.window import Window
 from carrel.extensions.tools.catalogue.exports import resolve
 from carrel.extensions.tools.pipelines.format import parse
-from carrel.extensions.tools.pipelines.running import StepOutput, run_pipeline
+from carrel.extensions.tools.pipelines.running import run_pipeline
 from carrel.extensions.tools.pipelines.validation import validate
-from carrel.model.catalogue_tool import CatalogueTool
+from carrel.model.catalogue_tool import CatalogueTool, ToolOutput
 from carrel.model.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.model.fakes import FakeChatModel, FakeTokenizer, FakeTool
 from carrel.model.ports import ChatSpec
@@ -132,9 +132,9 @@ def test_a_pipeline_runs_its_plan_whatever_its_tools_say(text: str) -> None:
     assert validated.risk == "moderate"
     calls: list[tuple[str, Mapping[str, Any]]] = []
 
-    async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> StepOutput:
+    async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:
         calls.append((tool.name, dict(arguments)))
-        return StepOutput(text if tool.name == "read" else str(arguments["text"]))
+        return ToolOutput(text if tool.name == "read" else str(arguments["text"]))
 
     result = asyncio.run(run_pipeline(pipeline, "secret input", validated, run_tool))
     said = text.encode("utf-8", "replace").decode()  # a half of a character can't travel

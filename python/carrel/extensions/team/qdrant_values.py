@@ -5,7 +5,6 @@ Asked by the one HTTP client, which sees to permission, keys, limits and back-of
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Destination, Load, Outbound
-from carrel.providers.http import KeyAuth, ServiceClient, Sleep
+from carrel.providers.http import KeyAuth, ServiceClient
 from carrel.providers.service import Refusal, Service
 
 PROVIDER = "team"
@@ -37,9 +36,6 @@ class QdrantValues:
         url: str,
         collection: str,
         key: str = "",
-        *,
-        sleep: Sleep = asyncio.sleep,
-        transport: Any = None,
     ) -> None:
         """Take where the API key is. Raises `InvalidInput` for a URL that can't be used."""
         refusals = {401: _KEY_REFUSED, 403: _KEY_REFUSED}
@@ -47,7 +43,7 @@ class QdrantValues:
             PROVIDER, "The team's cache in Qdrant", url, "store", idle_seconds=_ANSWER_SECONDS, refusals=refusals
         )
         auth = KeyAuth(outbound, "qdrant", key, required=False, header="api-key")
-        self._client = ServiceClient(self._service, outbound, auth, sleep=sleep, transport=transport)
+        self._client = ServiceClient(self._service, outbound, auth)
         self._path = f"/collections/{collection}"
 
     @property

@@ -32,9 +32,8 @@ CREATE TABLE IF NOT EXISTS waiting (
 class TeamLedger:
     """The file. Used from any thread, by any number of processes."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._clock = clock
         self._lock = threading.Lock()
         self._has_warned = False
 
@@ -57,7 +56,7 @@ class TeamLedger:
 
     def wait(self, place: str, values: Mapping[bytes, bytes]) -> None:
         """Keep values that a place has to be told."""
-        now = self._clock()
+        now = time.time()
         rows = [(place, key, value, now) for key, value in values.items()]
 
         def work(database: sqlite3.Connection) -> None:
@@ -89,7 +88,7 @@ class TeamLedger:
             return 0, 0.0
         query = "SELECT COUNT(*), MIN(since) FROM waiting WHERE place = ?"
         many, since = self._run(lambda database: database.execute(query, [place]).fetchone(), (0, 0.0))
-        return many, max(self._clock() - since, 0.0) if many else 0.0
+        return many, max(time.time() - since, 0.0) if many else 0.0
 
     def _run(self, work: Callable[[sqlite3.Connection], object], otherwise: T) -> T:
         """Do something in one transaction; return `otherwise` where that isn't possible, or `work` gives nothing to return."""

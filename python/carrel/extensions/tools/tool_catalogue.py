@@ -22,7 +22,8 @@ from carrel.extensions.tools.catalogue.files import from_file, from_mcp
 from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
-from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, canonical, higher
+from carrel.extensions.tools.tool_store import ToolStore
+from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, ToolOutput, canonical, higher
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
@@ -38,8 +39,8 @@ class Connection(Protocol):
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return its tools in the protocol's own names."""
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """Run a tool; gives `text`, `value` and `is_error`."""
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Run a tool."""
 
     async def list_resources(self) -> list[dict[str, Any]]:
         """Return its resources in the protocol's own names."""
@@ -51,24 +52,8 @@ class Connection(Protocol):
 class HttpOperations(Protocol):
     """The operations of an HTTP service."""
 
-    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> Any:
-        """Ask an operation; gives `text`, `value` and `is_error`."""
-
-
-class KeepsTools(Protocol):
-    """Where tools are kept: `extensions.tools.tool_store` has the one."""
-
-    def kept(self) -> KeptTools:
-        """Return what is kept; the same object as long as nothing changes."""
-
-    def put(self, name: str, origin: str, tools: Sequence[CatalogueTool]) -> None:
-        """Keep what a source holds now; what another origin stood behind is approved no more. Raises `StoreError`."""
-
-    def remove(self, name: str) -> None:
-        """Forget a source, and what was approved of it."""
-
-    def approve(self, tools: Iterable[CatalogueTool], rated: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-        """Keep that the person approved these tools as they are; `rated` makes anew on what the risks rest that they named."""
+    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Ask an operation."""
 
 
 Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
@@ -104,7 +89,7 @@ class ToolCatalogue:
 
     def __init__(
         self,
-        store: KeepsTools,
+        store: ToolStore,
         connect: Connect,
         read_document: Callable[[Path], Any],
         new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],

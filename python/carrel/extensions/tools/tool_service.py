@@ -16,15 +16,15 @@ from carrel.agent.tools.text_tools import text_tools
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
 from carrel.extensions.tools.pipelines.format import Pipeline, Problem, decision_hash, parse
-from carrel.extensions.tools.pipelines.running import PipelineResult, StepOutput, StepReport, run_pipeline
+from carrel.extensions.tools.pipelines.running import PipelineResult, StepReport, run_pipeline
 from carrel.extensions.tools.pipelines.validation import Validated, validate
 from carrel.extensions.tools.tool_catalogue import CatalogueState, Connection, StatedTool, ToolCatalogue
-from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
+from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import CarrelError, NotPermitted, ProviderError
 from carrel.model.outbound import Destination, Load
 from carrel.model.ports import Embedder, Tool
 from carrel.model.remote import Confirm, Confirmation
-from carrel.policy import access
+from carrel.policy import permissions
 from carrel.policy.audit import AuditTrail
 from carrel.policy.consent import whole_question
 from carrel.question.question_secrets import Mask, mask_fields, masked
@@ -173,7 +173,7 @@ class ToolService:
                 self._kept = None
 
     def _require(self, right: Right) -> None:
-        access.require(right, self.allow, self.audit)
+        permissions.require(right, self.allow, self.audit)
 
     async def _refusal(self, checked: Checked, input_data: str) -> str:
         """Return why a pipeline may not run; empty where it may."""
@@ -228,10 +228,10 @@ class ToolService:
             return connection, await connection.list_tools()
 
     def _runner(self, connections: Mapping[str, Connection]) -> Any:
-        async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> StepOutput:
+        async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:
             if tool.source == BUILT_IN:
                 result = await self._built_in[tool.name].run(arguments)
-                return StepOutput(result.text, None, result.is_error)
+                return ToolOutput(result.text, None, result.is_error)
             if tool.call is not None:  # asked as the person approved it, whatever became of the document
                 service = self.settings.services[tool.source]
                 sent = self._sent("openapi", service.url, arguments)
@@ -239,7 +239,7 @@ class ToolService:
             else:
                 sent = self._sent("mcp", self.settings.servers[tool.source].url, arguments)
                 answer = await connections[tool.source].call(tool.name, sent)
-            return StepOutput(answer.text, answer.value, answer.is_error)
+            return answer
 
         return run_tool
 

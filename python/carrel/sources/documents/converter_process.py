@@ -12,7 +12,7 @@ import json
 import signal
 import subprocess
 import sys
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 from carrel.model.errors import StoreError
 from carrel.model.installation import how_to_install
@@ -26,12 +26,8 @@ _AT_ONCE = 2
 _NOT_UNDERSTOOD = {"problem": "can't be understood: reading it failed, maybe for lack of memory"}
 
 
-class Convert(Protocol):
-    """Converts a document, as `Converter` does."""
-
-    async def __call__(self, kind: str, data: bytes) -> dict[str, str]:
-        """Return what `to_markdown` does, or a `problem`."""
-        ...
+Convert = Callable[[str, bytes], Awaitable[dict[str, str]]]
+"""(kind, data) -> what `to_markdown` does, or a `problem`."""
 
 
 class Converter:

@@ -78,7 +78,6 @@ def passages(
     shown: Shown,
     *,
     max_age_days: float | None = None,
-    now: Callable[[], float] = time.time,
 ) -> list[Hit]:
     """Return hits as passages of their source, best first: what is older than `max_age_days` and older versions are left out.
 
@@ -91,19 +90,19 @@ def passages(
     for path in siblings:  # few: the versions of what was found
         if path not in facts and (chunks := view.file_chunks(path)):
             facts[path] = cache.of(view, path, chunks[0].content_hash)
-    newer = superseded(siblings, facts)
+    newer, now = superseded(siblings, facts), time.time()
     results = []
     for hit in hits:
         path = hit.chunk.path
         if newer.get(path) in paths:
             continue
-        passage = _with_facts(hit, facts[path], newer.get(path), shown, now())
-        if max_age_days is None or now() - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
+        passage = _with_facts(hit, facts[path], newer.get(path), shown, now)
+        if max_age_days is None or now - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
             results.append(passage)
     return sorted(results, key=lambda hit: -hit.score)
 
 
-def fresh(ranking: Ranking, *, now: Callable[[], float] = time.time) -> Ranking:
+def fresh(ranking: Ranking) -> Ranking:
     """Leave out documents that say of themselves that they are older than the query wants (spec D13).
 
     The index compares the time stamps of files, which a clone makes anew.
@@ -111,7 +110,7 @@ def fresh(ranking: Ranking, *, now: Callable[[], float] = time.time) -> Ranking:
     days = ranking.query.filters.max_age_days
     if days is None:
         return ranking
-    oldest, view = now() - days * SECONDS_A_DAY, ranking.view
+    oldest, view = time.time() - days * SECONDS_A_DAY, ranking.view
 
     @cache
     def is_fresh(path: str) -> bool:

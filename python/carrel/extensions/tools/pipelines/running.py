@@ -17,7 +17,7 @@ from typing import Any
 from carrel.agent.tool_arguments import problem_with, properties_of
 from carrel.extensions.tools.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference, plain_schema
 from carrel.extensions.tools.pipelines.validation import Validated, takes_input
-from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, canonical
+from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.structs import whole_characters
 from carrel.model_calls.chat_model import settled
@@ -39,16 +39,7 @@ class PipelineLimits:
     total_bytes: int = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class StepOutput:
-    """What a tool gave: text, and a structured value where it has one."""
-
-    text: str
-    value: Any = None
-    is_error: bool = False
-
-
-RunTool = Callable[[CatalogueTool, Mapping[str, Any]], Awaitable[StepOutput]]
+RunTool = Callable[[CatalogueTool, Mapping[str, Any]], Awaitable[ToolOutput]]
 """Runs one tool with arguments that fit its schema."""
 
 
@@ -94,12 +85,12 @@ async def run_pipeline(
 ) -> PipelineResult:
     """Run a pipeline that has no problems. `notify` is told each step when it ends."""
     began = time.monotonic()
-    outputs: list[StepOutput] = []
+    outputs: list[ToolOutput] = []
     total = 0
     reports: list[StepReport] = []
     for number, (step, tool) in enumerate(zip(pipeline.steps, validated.tools, strict=True)):
         started = time.perf_counter()
-        output, shown, cause = StepOutput(""), "", ""
+        output, shown, cause = ToolOutput(""), "", ""
         try:
             arguments = arguments_of(number, step, tool, input_data, outputs)
             left = limits.seconds - (time.monotonic() - began)
@@ -128,7 +119,7 @@ async def run_pipeline(
     return PipelineResult(outputs[-1].text, tuple(reports), validated.risk)
 
 
-def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, outputs: list[StepOutput]) -> dict[str, Any]:
+def arguments_of(number: int, step: Step, tool: CatalogueTool, input_data: str, outputs: list[ToolOutput]) -> dict[str, Any]:
     """Return a step's arguments with its references replaced. Raises `_Failed` where they don't fit the schema then."""
 
     def text_of(source: int) -> str:
@@ -180,7 +171,7 @@ def _json(text: str) -> Any:
         return None
 
 
-async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunTool, seconds: float) -> StepOutput:
+async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunTool, seconds: float) -> ToolOutput:
     """Run a tool; whatever it does, there is an output or a cause."""
     if seconds <= 0:
         raise _Failed("the pipeline's time was up")
@@ -205,7 +196,7 @@ async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunT
         quoted = said if tool.source == BUILT_IN else f"{tool.name} says {json.dumps(said, ensure_ascii=False)}"
         raise _Failed(quoted if said else f"{tool.name} failed")
     text = output.text or ("" if output.value is None else canonical(output.value))
-    return StepOutput(whole_characters(text), output.value)
+    return ToolOutput(whole_characters(text), output.value)
 
 
 def _check_size(size: int, total: int, limits: PipelineLimits) -> None:
@@ -215,7 +206,7 @@ def _check_size(size: int, total: int, limits: PipelineLimits) -> None:
         raise _Failed(f"all outputs together have more than {limits.total_bytes:,} bytes")
 
 
-def _beside(output: StepOutput) -> str:
+def _beside(output: ToolOutput) -> str:
     """Return a step's structured value, where its text says something else; empty where it says the same."""
     text, value = output.text, output.value
     if value is None or _says(text, value):

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from carrel.extensions.tools.servers.mcp_bounds import Bound, bounded_answers, service
 from carrel.extensions.tools.servers.mcp_program import program
+from carrel.model.catalogue_tool import ToolOutput
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.installation import how_to_install
 from carrel.model.outbound import Destination, Outbound, is_loopback
@@ -51,15 +52,6 @@ class McpServerSpec:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class McpAnswer:
-    """What a tool said: its text, its structured value if it gave one, and whether it failed."""
-
-    text: str
-    value: Any = None
-    is_error: bool = False
-
-
 class McpConnection:
     """A server that is connected. `holder` is the task that holds the connection: it ends with the server."""
 
@@ -73,14 +65,14 @@ class McpConnection:
         """Return all tools in the protocol's own names. Raises `ProviderError`."""
         return await self._ask("didn't list its tools", self._pages(), START_SECONDS)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> McpAnswer:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Run a tool. Raises `ProviderError` where the server fails; what the tool itself says of its failure is an answer."""
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
         # Not `call_tool`: it checks the answer against the server's own schema, whose patterns may hold up everything for hours.
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
         result = await self._ask(f"failed to run {tool}", self._client.session.send_request(request, CallToolResult), None)
-        return McpAnswer("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
+        return ToolOutput("\n".join(map(_text_of, result.content)), result.structured_content, bool(result.is_error))
 
     async def list_resources(self) -> list[dict[str, Any]]:
         """Return its resources in the protocol's own names; none where it offers none. Raises `ProviderError`."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from carrel.model.catalogue_tool import HttpCall, HttpKey, HttpParameter, canonical, same_parameter
+from carrel.model.catalogue_tool import HttpCall, HttpKey, HttpParameter, ToolOutput, canonical, same_parameter
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
 from carrel.providers.http import Form, ServiceClient
@@ -43,15 +43,6 @@ _REFUSALS: Mapping[int, Refusal] = {
     422: ("{0} can't use these arguments ({1})", "", False),
     429: ("{0} allows no more requests for now ({1})", "Wait.", False),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """What an operation said: its text, and its value where that is JSON."""
-
-    text: str
-    value: Any = None
-    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +94,7 @@ class OpenApiService:
         self._outbound = outbound
         self._transport = transport
 
-    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> HttpAnswer:
+    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> ToolOutput:
         """Ask an operation. Raises `ProviderError`; what the service sends with a refusal is never told."""
         request = request_of(call, arguments)
         service = Service("openapi", self._name, self._url, "tool", request.headers, refusals=_REFUSALS)
@@ -297,7 +288,7 @@ def _cleared(value: Any, secrets: Sequence[str]) -> Any:
     return value
 
 
-def _answer(kind: str, content: bytes, secrets: Sequence[str] = ()) -> HttpAnswer:
+def _answer(kind: str, content: bytes, secrets: Sequence[str] = ()) -> ToolOutput:
     """Return what was said; of what is no text, its kind alone."""
     kind = kind.partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
@@ -305,10 +296,10 @@ def _answer(kind: str, content: bytes, secrets: Sequence[str] = ()) -> HttpAnswe
         try:
             value = json.loads(text)
             if (cleared := _cleared(value, secrets)) != value:
-                return HttpAnswer(json.dumps(cleared, ensure_ascii=False), cleared)
-            return HttpAnswer(text, value)
+                return ToolOutput(json.dumps(cleared, ensure_ascii=False), cleared)
+            return ToolOutput(text, value)
         except (ValueError, RecursionError):
-            return HttpAnswer(text)
+            return ToolOutput(text)
     if kind.startswith("text/") or kind in ("", "application/xml", "application/yaml") or kind.endswith("+xml"):
-        return HttpAnswer(content.decode("utf-8", "replace"))
-    return HttpAnswer(f"[{len(content):,} bytes that are no text]")
+        return ToolOutput(content.decode("utf-8", "replace"))
+    return ToolOutput(f"[{len(content):,} bytes that are no text]")

@@ -18,7 +18,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from carrel.frontends.cli.terminal.terminal_text import LINE_END, one_line
+from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100

@@ -15,12 +15,12 @@ from carrel.frontends.cli.questions.query import attempt_line, tell_sent
 from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
-from carrel.frontends.cli.terminal.terminal_text import LINE_END
 from carrel.frontends.cli.terminal.text_input import read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.errors import Cancelled, CarrelError
+from carrel.model.lines import LINE_END
 from carrel.model.ports import ChatModel
 from carrel.model.remote import Confirmation, refuse
 from carrel.service.workspace import Workspace

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
+from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
-
-LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 # C0 and C1 but the tab, bidirectional controls, line and paragraph separators, halves of characters.
 _OBEYED = lazy_pattern("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -19,7 +19,6 @@ from carrel.frontends.lsp.convert import convert_chat
 from carrel.frontends.lsp.convert import convert_questions as convert
 from carrel.frontends.lsp.convert.replies import on_wire, with_receipt
 from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
-from carrel.frontends.lsp.messages import compare_messages as compare_wire
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages.chat_messages import (
     ChatParams,
@@ -27,6 +26,9 @@ from carrel.frontends.lsp.messages.chat_messages import (
     ChatStep,
     CitationsParams,
     CitationsResult,
+    CompareAnswers,
+    CompareParams,
+    CompareResult,
     ReviewParams,
     ReviewResult,
 )
@@ -145,27 +147,27 @@ class Commands:
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
     @with_receipt
-    async def compare(self, raw: Any) -> compare_wire.CompareResult:
+    async def compare(self, raw: Any) -> CompareResult:
         """Answer `carrel/compare`."""
         started = time.perf_counter()
-        params = decode(compare_wire.CompareParams, raw)
+        params = decode(CompareParams, raw)
         workspace = self._targets.workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
         query = Query(params.query, params.limit)
-        answers: compare_wire.CompareAnswers | UnsetType = UNSET
+        answers: CompareAnswers | UnsetType = UNSET
         if params.answers:
             model = self.chat_model(workspace, params.model_token, params.model)
             comparison, (chunks, whole), tokenizer = await asks.compare(
                 workspace, query, budget, model, params.model, params.wait_ms
             )
-            answers = compare_wire.CompareAnswers(
+            answers = CompareAnswers(
                 chunks=convert_chat.from_answered(chunks, comparison.chunks),
                 whole_files=convert_chat.from_answered(whole, comparison.whole_files),
             )
         else:
             counting = workspace.tokenizer(params.model)
             comparison, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
-        return compare_wire.CompareResult(
+        return CompareResult(
             chunks=convert_chat.from_way(comparison.chunks),
             whole_files=convert_chat.from_way(comparison.whole_files),
             unread=comparison.unread,

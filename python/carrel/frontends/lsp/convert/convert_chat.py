@@ -11,7 +11,6 @@ from msgspec import UNSET
 from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt, to_filters
 from carrel.frontends.lsp.messages import chat_messages as wire
-from carrel.frontends.lsp.messages.compare_messages import WayAnswer, WayResult
 from carrel.frontends.lsp.messages.question_messages import ContextResult, FiltersParam
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
@@ -143,14 +142,14 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
     )
 
 
-def from_way(way: Strategy) -> WayResult:
+def from_way(way: Strategy) -> wire.WayResult:
     """Encode one side of a comparison."""
-    return encode(WayResult, way, elapsed_ms=way.milliseconds)
+    return encode(wire.WayResult, way, elapsed_ms=way.milliseconds)
 
 
-def from_answered(answered: Answered, strategy: Strategy) -> WayAnswer:
+def from_answered(answered: Answered, strategy: Strategy) -> wire.WayAnswer:
     """Encode an answer from one side of a comparison."""
-    return WayAnswer(
+    return wire.WayAnswer(
         text=answered.text,
         files=tuple(dict.fromkeys(item.hit.chunk.path for item in strategy.items)),
         citations=len(answered.checked.citations),

@@ -6,7 +6,6 @@ from typing import Any
 
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.messages import chat_messages as chat
-from carrel.frontends.lsp.messages import compare_messages as compare
 from carrel.frontends.lsp.messages import index_messages as audit
 from carrel.frontends.lsp.messages import index_messages as index
 from carrel.frontends.lsp.messages import question_messages as wire
@@ -23,7 +22,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/explain": (wire.ExplainParams, dict[str, Any]),
     "carrel/similar": (wire.SimilarParams, wire.SearchResult),
     "carrel/files": (wire.FilesParams, wire.FilesResult),
-    "carrel/compare": (compare.CompareParams, compare.CompareResult),
+    "carrel/compare": (chat.CompareParams, chat.CompareResult),
     "carrel/citations": (chat.CitationsParams, chat.CitationsResult),
     "carrel/providers": (setup.ProvidersParams, setup.ProvidersResult),
     "carrel/sources": (setup.SourcesParams, setup.SourcesResult),
