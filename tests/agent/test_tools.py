@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.indexing import run_index_blocking
 
 from carrel.agent.tools.names import FindDefinition, FindUses
 from carrel.agent.tools.read_lines import ReadLines
 from carrel.agent.tools.scope import Refusal, Scope
-from carrel.index.indexer import run_index_blocking
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, CutOptions, SecretOptions, Store, WalkOptions
 from carrel.model.ports import ToolResult

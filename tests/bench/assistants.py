@@ -25,10 +25,10 @@ import platformdirs
 from tests.bench.quality import HELD_OUT, Bench, Figures, Task, difference, mean
 from tests.bench.spans import Lines, answering, packed
 from tests.bench.spans_packages import packages, sources
+from tests.support.indexing import run_index_blocking
 
 from carrel.assist.assisted_retrieval import ALONE, Assistants, Question, retrieve_assisted_blocking
 from carrel.composition.models import embedders, rerankers
-from carrel.index.indexer import run_index_blocking
 from carrel.model.fakes import fake_outbound
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.ports import Embedder, Reranker, RerankerSpec

@@ -25,8 +25,8 @@ import numpy as np
 import platformdirs
 from tests.bench.needles import drawn, questions, readable
 from tests.bench.quality import Bench, Task
+from tests.support.indexing import run_index_blocking
 
-from carrel.index.indexer import run_index_blocking
 from carrel.model.native import CancelToken, Candidate, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Query
 from carrel.providers.local import bundled

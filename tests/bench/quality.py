@@ -22,8 +22,8 @@ from typing import Any
 
 import platformdirs
 from tests.quality.mutate import OFF
+from tests.support.indexing import run_index_blocking
 
-from carrel.index.indexer import run_index_blocking
 from carrel.model.local_index import CoreEmbedder
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Budget, Query

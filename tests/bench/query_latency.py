@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import platformdirs
+from tests.support.indexing import run_index_blocking
 
-from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Message
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.model.types import Budget, Query

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.bench.wild_trees import Definition, lines_of, texts_of
+from tests.support.indexing import run_index_blocking
 
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.index.indexer import run_index_blocking
 from carrel.model.local_index import CoreEmbedder
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Budget, Filters, Hit, Query

@@ -18,7 +18,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from carrel.model.errors import StoreError
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.model.types import Query
-from carrel.index.indexer import run_index_blocking
+from tests.support.indexing import run_index_blocking
 from carrel.question.prepare import prepare_blocking
 from carrel.search.retriever import retrieve
 from carrel.providers.local import bundled

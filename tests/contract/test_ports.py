@@ -12,11 +12,11 @@ from typing import Any, cast
 import pytest
 from pygls.exceptions import JsonRpcException
 from tests.contract import suites
+from tests.support.indexing import run_index_blocking
 
 from carrel.assist.rerank import ChatModelReranker
 from carrel.extensions.stores.memory import MemoryStore
 from carrel.frontends.lsp.client_model import ClientModel
-from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Completion, Message, ToolCall
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import (

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.contract import suites
 from tests.contract.test_ports import DOWN
+from tests.support.indexing import run_index_blocking
 
 from carrel.agent.search_tool import SearchCode, SearchPage
 from carrel.agent.tools.catalogue_tools import ExecutePipeline, SearchTools
@@ -16,7 +17,6 @@ from carrel.agent.tools.names import FindDefinition, FindUses
 from carrel.agent.tools.read_lines import ReadLines
 from carrel.agent.tools.scope import Scope
 from carrel.agent.tools.text_tools import text_tools
-from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
 from carrel.model.fakes import (

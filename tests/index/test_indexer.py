@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.support.fakes import FakeEmbedder
+from tests.support.indexing import run_index_blocking
 
-from carrel.index.indexer import run_index_blocking
 from carrel.model.errors import Cancelled, ProviderError
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 

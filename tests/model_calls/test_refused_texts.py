@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model_calls.test_embedding import folder, function, symbols_with_vectors
 from tests.support.awaited import DIM, AwaitedEmbedder, KeepingEmbedder, rows
+from tests.support.indexing import run_index_blocking
 
 from carrel.index import indexer
-from carrel.index.indexer import run_index_blocking
 from carrel.model.errors import ProviderError, TextRefused
 from carrel.model.native import CancelToken
 from carrel.model.vectors import Vectors

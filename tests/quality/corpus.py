@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.history_cases import ndcg
+from tests.support.indexing import run_index_blocking
 
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Message
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Budget, Hit, Query

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.indexing import run_index_blocking
 
 from carrel.extensions.stores.memory import MemoryStore
-from carrel.index.indexer import run_index_blocking
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.ports import ChunkId, PublishedVectors, VectorRecord, VectorStore, Where

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.indexing import run_index_blocking
 from tests.support.texts import EMBEDDER, indexed
 
-from carrel.index.indexer import run_index_blocking
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.model.types import Filters
 from carrel.search.project_map import CHARACTERS, project_map

@@ -154,73 +154,68 @@ def retrieve_assisted_blocking(
     return run_at_once(whole) if at_once else run_blocking(whole, token)
 
 
+@dataclass(frozen=True, slots=True)
 class _Retrieval:
     """The steps for one question."""
 
-    def __init__(
-        self,
-        question: Question,
-        snapshot: Snapshot,
-        embedder: Embedder,
-        assistants: Assistants,
-        run: Run,
-        scope: Callable[[Query], Query],
-        end: float | None,
-        outside: OutsideVectors | None,
-    ) -> None:
-        self._outside = outside
-        self._question, self._snapshot, self._embedder = question, snapshot, embedder
-        self._assistants, self._run, self._scope, self._end = assistants, run, scope, end
+    question: Question
+    snapshot: Snapshot
+    embedder: Embedder
+    assistants: Assistants
+    run: Run
+    scope: Callable[[Query], Query]
+    end: float | None
+    outside: OutsideVectors | None
 
     def find(self, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
         """Search for texts. Runs on a thread."""
-        return self._find(self._snapshot(), texts, token)
+        return self._find(self.snapshot(), texts, token)
 
     def _find(self, view: SnapshotView, texts: Sequence[PreparedQuery], token: CancelToken) -> Ranking:
-        return find_each(view, [replace(text, query=self._scope(text.query)) for text in texts], token)
+        return find_each(view, [replace(text, query=self.scope(text.query)) for text in texts], token)
 
     def _joined(self, said: Sequence[PreparedQuery], question: Sequence[PreparedQuery], token: CancelToken) -> Ranking | None:
         """Search for what a planner said and for the user's words, as the index is now; None where the former finds nothing."""
-        view = self._snapshot()
+        view = self.snapshot()
         planned = self._find(view, said, token)
         return merged([planned, self._find(view, question, token)]) if planned.order.places else None
 
     async def prepared(self, query: Query) -> list[PreparedQuery]:
         """Have the question's own text embedded, with the name of what it speaks of."""
-        seconds, history = self._left(QUERY_SECONDS), self._question.history
+        seconds, history = self._left(QUERY_SECONDS), self.question.history
         symbol = await self._symbol(query)
-        return [await self._compared(await prepare(query, self._embedder, seconds=seconds, history=history, symbol=symbol))]
+        return [await self._compared(await prepare(query, self.embedder, seconds=seconds, history=history, symbol=symbol))]
 
     async def _symbol(self, query: Query) -> str | None:
         """Return the name of what is selected in front, where the question is about that and the file may be read."""
         meant = symbol_meant(query)
         if meant is None:
             return None
-        return await self._run(lambda _: symbol_in_front(self._snapshot(), self._scope(query), type_meant=meant == "type"))
+        return await self.run(lambda _: symbol_in_front(self.snapshot(), self.scope(query), type_meant=meant == "type"))
 
     async def _prepared_plan(self, queries: Sequence[Query], meant: Sequence[str | None]) -> list[PreparedQuery]:
         """Have the texts of a plan embedded, all at once."""
         seconds = self._left(QUERY_SECONDS)
         if len(queries) == 1:  # without an event loop nothing can be gathered
-            return [await self._compared(await prepare(queries[0], self._embedder, seconds=seconds, meant=meant[0]))]
+            return [await self._compared(await prepare(queries[0], self.embedder, seconds=seconds, meant=meant[0]))]
         preparations = (
-            prepare(query, self._embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True)
+            prepare(query, self.embedder, seconds=seconds, meant=text) for query, text in zip(queries, meant, strict=True)
         )
         return await asyncio.gather(*map(self._compared, await asyncio.gather(*preparations)))
 
     async def _compared(self, prepared: PreparedQuery) -> PreparedQuery:
         """Have the vectors that are kept elsewhere compared, if there are any."""
-        if self._outside is None or not prepared.query.text.strip():
+        if self.outside is None or not prepared.query.text.strip():
             return prepared
-        view = self._snapshot()
-        return await compare_outside(prepared, view, self._outside, self._run, seconds=self._left(STORE_SECONDS))
+        view = self.snapshot()
+        return await compare_outside(prepared, view, self.outside, self.run, seconds=self._left(STORE_SECONDS))
 
     async def assisted(self) -> Ranking:
         """Do all that models may help with."""
-        query, reranker = self._question.query, self._assistants.reranker
+        query, reranker = self.question.query, self.assistants.reranker
         if reranker is not None:  # it must have something to choose from
             query = query.about(query.text, max(query.limit, self._judged(reranker) // CANDIDATES_A_HIT))
-        planner = self._assistants.planner
+        planner = self.assistants.planner
         ranking = await (self._planned(query, planner) if planner is not None else self._searched(query))
         if reranker is not None and ranking.order.places:
             ranking = await self._reranked(ranking, reranker)
@@ -228,24 +223,24 @@ class _Retrieval:
 
     async def _searched(self, query: Query) -> Ranking:
         prepared = await self.prepared(query)
-        return await self._run(lambda token: self.find(prepared, token))
+        return await self.run(lambda token: self.find(prepared, token))
 
     async def _planned(self, query: Query, planner: ChatModel) -> Ranking:
         """Search for the user's words; where that is worth it, for what the planner says, too."""
-        text, history, when = query.text, self._question.history, self._assistants.when
+        text, history, when = query.text, self.question.history, self.assistants.when
         if self._left(LEAST_SECONDS) < LEAST_SECONDS:
             # Nobody set the one that is at hand for this.
             problem = None if when == "unsure" else _NO_TIME.format(model=planner.spec.id)
             return _with_problem(await self._searched(query), problem)
         shown, shown_history = text, history
         if planner.spec.leaves_machine:
-            shown, shown_history = self._assistants.mask(text), masked_history(history, self._assistants.mask)
-        planning = Planning(planner, shown, shown_history, self._left(self._assistants.planner_seconds))
+            shown, shown_history = self.assistants.mask(text), masked_history(history, self.assistants.mask)
+        planning = Planning(planner, shown, shown_history, self._left(self.assistants.planner_seconds))
         try:
             if steps := steps_at_once(text, history, when):
                 planning.start(steps, await self._map(planner))
             question = await self.prepared(query)
-            ranking = await self._run(lambda token: self.find(question, token))
+            ranking = await self.run(lambda token: self.find(question, token))
             if not steps:
                 steps = steps_after_search(text, ranking.alone, sure=is_sure(ranking.alone), when=when)
                 if not steps:
@@ -261,27 +256,27 @@ class _Retrieval:
         if searches := plan.searches(text):
             queries = [query.about(search.text, query.limit) for search in searches]
             prepared = await self._prepared_plan(queries, [search.meant for search in searches])
-            if joined := await self._run(lambda token: self._joined(prepared, question, token)):
+            if joined := await self.run(lambda token: self._joined(prepared, question, token)):
                 stages = summed([stages, joined.stages])
                 ranking, problem = _with_plan(joined, plan, query), " ".join(plan.problems) or None
         return _with_problem(replace(ranking, stages=stages), problem)
 
     async def _map(self, planner: ChatModel) -> str:
         """Return the map of what the question may be answered with."""
-        filters = self._question.query.filters
-        project = await self._run(lambda _: project_map(self._snapshot(), filters))
-        return self._assistants.mask(project) if planner.spec.leaves_machine else project
+        filters = self.question.query.filters
+        project = await self.run(lambda _: project_map(self.snapshot(), filters))
+        return self.assistants.mask(project) if planner.spec.leaves_machine else project
 
     async def _reranked(self, ranking: Ranking, reranker: Reranker) -> Ranking:
         """Have the best candidates judged; the order stays where that fails."""
         began = time.perf_counter()
         many = replace(ranking.query, limit=self._judged(reranker), filters=replace(ranking.query.filters, min_score=None))
-        shown = await self._run(lambda token: read(ranking, many, token))
-        text = ranking.diagnostics.rewritten or self._question.query.text
-        text = self._assistants.mask(text) if reranker.spec.leaves_machine else text
+        shown = await self.run(lambda token: read(ranking, many, token))
+        text = ranking.diagnostics.rewritten or self.question.query.text
+        text = self.assistants.mask(text) if reranker.spec.leaves_machine else text
         texts = [text_for_reranker(hit) for hit in shown.hits]
         try:
-            scores = await rerank(text, texts, reranker, seconds=self._left(self._assistants.reranker_seconds))
+            scores = await rerank(text, texts, reranker, seconds=self._left(self.assistants.reranker_seconds))
         except ProviderError as error:
             log.warning("The hits were not reranked: %s", type(error).__name__)
             return _with_problem(ranking, f"{error} The hits stand in the order of the search.")
@@ -294,13 +289,13 @@ class _Retrieval:
         )
 
     def _judged(self, reranker: Reranker) -> int:
-        return max(self._assistants.candidates or reranker.spec.candidates, self._question.query.limit)
+        return max(self.assistants.candidates or reranker.spec.candidates, self.question.query.limit)
 
     def _left(self, most: float) -> float:
         """Return how long a model may be waited for."""
-        if self._end is None:
+        if self.end is None:
             return most
-        return min(most, max(SHARE * (self._end - asyncio.get_running_loop().time()), 0.0))
+        return min(most, max(SHARE * (self.end - asyncio.get_running_loop().time()), 0.0))
 
 
 def _with_plan(ranking: Ranking, plan: Plan, query: Query) -> Ranking:

@@ -17,7 +17,7 @@ from carrel.model.native import Batch, CancelToken, Plan
 from carrel.model.ports import Embedder, Tokenizer
 from carrel.model.remote import RemoteEmbedder
 from carrel.model.vectors import Vectors
-from carrel.model_calls.embedding import Answered, EmbeddingRequest, batch_requests, embed_documents, give_vectors, run_with
+from carrel.model_calls.embedding import Answered, EmbeddingRequest, batch_requests, embed_documents, give_vectors
 from carrel.system.background import directly, run_blocking, run_to_end
 
 log = logging.getLogger(__name__)
@@ -128,21 +128,6 @@ async def run_index(
             return await native(partial(give_up, batch, answered))
         step = await native(partial(go_on, batch, answered))
     return await native(run.end)
-
-
-def run_index_blocking(
-    store: IndexStore,
-    embedder: Embedder,
-    cancel: CancelToken,
-    *,
-    scope: Scope = "all",
-    progress: Progress = lambda *_: None,
-    tokenizer: Tokenizer | None = None,
-) -> IndexReport:
-    """Do `run_index` from a thread, whether or not it has an event loop."""
-    native = native_steps(embedder, cancel)
-    run = run_index(store, embedder, cancel, scope=scope, progress=progress, native=native, tokenizer=tokenizer)
-    return run_with(embedder, run, cancel)
 
 
 def native_steps(embedder: Embedder, cancel: CancelToken) -> RunNative:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +22,9 @@ class StatusDetails:
 
     skipped: tuple[tuple[str, str], ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
+    """Count the paths left out, by reason; `skipped` names the first of them."""
     guessed_encodings: int = 0
+    """Files in an encoding that nothing names."""
     failed: tuple[tuple[str, str], ...] = ()
     head_sha: str | None = None
     writer_problem: str | None = None
@@ -30,8 +32,8 @@ class StatusDetails:
     """The problem that no run made the index of the model that is set, and none begins by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status(StatusDetails):
     """The state of one workspace's index."""
 
     root: str
@@ -46,18 +48,11 @@ class Status:
     store: str = ""
     last_indexed: float | None = None
     last_commit: str | None = None
-    head_sha: str | None = None
     pending: int = 0
     complete: bool = False
     """Whether a run over all files has ended."""
     unfinished: int = 0
     """Files that such a run has still to do, or left when it was stopped, killed or failed."""
-    skipped: tuple[tuple[str, str], ...] = ()
-    left_out: dict[str, int] = field(default_factory=dict)
-    """Count the paths left out, by reason; `skipped` names the first of them."""
-    guessed_encodings: int = 0
-    """Files in an encoding that nothing names."""
-    failed: tuple[tuple[str, str], ...] = ()
     failed_files: int = 0
     """How many failed or lack vectors; `failed` names the first of them."""
     refused_files: int = 0
@@ -79,21 +74,22 @@ class Status:
         state: State,
         pending: int,
         *,
-        details: StatusDetails | None = None,
+        details: StatusDetails = StatusDetails(),
     ) -> Status:
         """Describe a workspace at this moment."""
-        problems, index, details = now.folder.problems, now.index, details or StatusDetails()
+        problems, index = now.folder.problems, now.index
         if now.watch_problem:
             problems = (*problems, now.watch_problem)
         error = str(now.folder.blocked) if now.folder.blocked else now.error
         if index is None:
-            return cls(root, state, problems=problems, error=error, pending=pending)
+            return cls(root=root, state=state, problems=problems, error=error, pending=pending)
         store = index.store
         snapshot = store.snapshot()
         role: Role = store.role
         return cls(
-            root,
-            state,
+            **{each.name: getattr(details, each.name) for each in fields(details)},
+            root=root,
+            state=state,
             role=role,
             files=snapshot.files,
             chunks=snapshot.chunks,
@@ -104,14 +100,9 @@ class Status:
             store=str(index.directory),
             last_indexed=index.last_indexed,
             last_commit=index.last_commit,
-            head_sha=details.head_sha,
             pending=pending,
             complete=index.complete,
             unfinished=index.unfinished,
-            skipped=details.skipped,
-            left_out=details.left_out,
-            guessed_encodings=details.guessed_encodings,
-            failed=details.failed,
             failed_files=store.failed_count,
             refused_files=index.refused_files,
             chunks_without_vectors=snapshot.chunks_without_vectors,

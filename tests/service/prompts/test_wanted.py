@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from tests.quality.corpus import package_folder
+from tests.support.indexing import run_index_blocking
 
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted_blocking
-from carrel.index.indexer import run_index_blocking
 from carrel.model.conversation import Message
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Query

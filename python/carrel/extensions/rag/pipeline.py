@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -144,15 +144,9 @@ class Pipeline:
         return RetrieveResult(
             base_system_prompt=prompt.system,
             base_user_prompt=prompt.template,
-            context=share.context,
-            max_new_tokens=share.max_new_tokens,
-            base_tokens=share.base_tokens,
-            context_tokens_used=share.context_tokens_used,
-            token_budget=share.token_budget,
-            generation_budget=share.generation_budget,
             docs=[document.raw for document in documents],
             distances=[document.distance for document in documents],
-            meta=share.meta,
+            **asdict(share),
             user_query=prompt.query,
             chat_history=() if question.chat_history is None else question.chat_history,
         )

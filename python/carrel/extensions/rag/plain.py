@@ -106,7 +106,7 @@ class PlainVectorStore:
         """Return the documents with the nearest vectors. Raises `InvalidInput` for a vector of another dimension."""
         where = Where({key: _values(key, value) for key, value in metadata_filter.items()}) if metadata_filter else None
         vector = _packed(query_embedding, self._store.dim)
-        hits = run_blocking(_search(self._store, vector, top_k, where, similarity_threshold))
+        hits = run_blocking(self._store.search(vector, top_k, where, similarity_threshold))
         if missing := [chunk_id for chunk_id, _ in hits if chunk_id not in self._documents]:
             log.warning("%d of %d vectors that were found have no document", len(missing), len(hits))
         return [(self._documents[chunk_id], score) for chunk_id, score in hits if chunk_id in self._documents]
@@ -223,12 +223,6 @@ def _packed(vector: Sequence[float], dim: int) -> bytes:
         raise InvalidInput(
             "query_embedding", f"is {error}", "Embed the question by the model that the store's vectors are of."
         ) from None
-
-
-async def _search(
-    store: VectorStore, vector: bytes, top_k: int, where: Where | None, threshold: float | None
-) -> Sequence[tuple[str, float]]:
-    return await store.search(vector, top_k, where, threshold)
 
 
 def _role(role: str) -> Any:
