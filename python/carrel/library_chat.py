@@ -6,17 +6,20 @@ person approved, and the functions that the caller gives; citations are checked.
 
 from __future__ import annotations
 
+import asyncio
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
+import msgspec
+
 from carrel.agent.agent_steps import Event, TextDelta, Usage
 from carrel.agent.citations import Citation
 from carrel.agent.reviewer import Level
-from carrel.agent.tools.function_tool import FunctionTool
 from carrel.composition.composition import Composition
 from carrel.extensions.rag.as_ports import ChatModelPort
 from carrel.extensions.rag.config import AskModel
@@ -24,9 +27,11 @@ from carrel.extensions.rag.context import window_of
 from carrel.library_arguments import history_argument, path_argument
 from carrel.model.bounds import checked
 from carrel.model.caller import Caller
-from carrel.model.conversation import Message
-from carrel.model.errors import InvalidInput
-from carrel.model.ports import ChatModel, ChatSpec, Tool
+from carrel.model.conversation import Message, ToolSpec
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.patterns import lazy_pattern
+from carrel.model.ports import ChatModel, ChatSpec, Tool, ToolResult
+from carrel.model.structs import decode, schema
 from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service import asks
@@ -220,3 +225,63 @@ def _model(model: object) -> ChatModel | None:
     if callable(getattr(model, "ask", None)):
         return ChatModelPort(model, ChatSpec(type(model).__name__, window=window_of(model)))  # type: ignore[arg-type]
     raise InvalidInput("model", f"is {type(model).__name__}", "Give a name, a ChatModel or an object with `ask`.")
+
+
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_LONGEST_CAUSE = 300
+
+
+class FunctionTool:
+    """Calls a function on a thread of its own, a coroutine function on the event loop.
+
+    Raises `InvalidInput` for a function that no JSON object can be given to.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        name = getattr(function, "__name__", "")
+        if not callable(function) or not _NAME.fullmatch(name):
+            raise InvalidInput("tools", f"has {function!r}", "Give functions with a name, or objects that meet the port `Tool`.")
+        self._function, self._arguments = function, _arguments(function, name)
+        self.spec = ToolSpec(name, inspect.getdoc(function) or name.replace("_", " "), schema(self._arguments))
+
+    async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
+        """Call the function. What it raises is told to the model, which may call it otherwise."""
+        try:
+            values = msgspec.structs.asdict(decode(self._arguments, dict(arguments)))
+            if inspect.iscoroutinefunction(self._function):
+                value = await self._function(**values)
+            else:
+                value = await asyncio.to_thread(self._call, values)
+            return ToolResult(value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode())
+        except CarrelError as error:
+            return ToolResult(str(error), is_error=True)
+        except Exception as error:
+            cause = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_CAUSE]
+            return ToolResult(f"{self.spec.name} failed: {cause}", is_error=True)
+
+    def _call(self, arguments: Mapping[str, Any]) -> Any:
+        try:
+            return self._function(**arguments)
+        except StopIteration as error:  # asyncio hands it on to nobody
+            raise RuntimeError("StopIteration") from error
+
+
+def _arguments(function: Callable[..., Any], name: str) -> type[msgspec.Struct]:
+    """Return a struct with a field for each parameter."""
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    try:
+        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                raise InvalidInput("tools", f"{name} has the parameter {parameter}", "Models name each parameter.")
+            kind = Any if parameter.annotation is parameter.empty else parameter.annotation
+            default = () if parameter.default is parameter.empty else (msgspec.field(default_factory=_giving(parameter.default)),)
+            fields.append((parameter.name, kind, *default))
+        made = msgspec.defstruct(name, fields, kw_only=True)
+        schema(made)
+    except (NameError, TypeError, ValueError) as error:
+        raise InvalidInput("tools", f"{name}: {error}", "Use types that JSON has for its parameters.") from None
+    return made
+
+
+def _giving(value: Any) -> Callable[[], Any]:
+    return lambda: value

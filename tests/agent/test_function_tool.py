@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from carrel.agent.tools.function_tool import FunctionTool
+from carrel.library_chat import FunctionTool
 
 
 def stops() -> str:
