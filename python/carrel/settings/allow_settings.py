@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.model.caller import Entry
-from carrel.settings.setting_checks import decode_object
 
 
 class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,11 +22,6 @@ class AuditSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     texts: Annotated[
         bool, Meta(description="Record questions, arguments and results themselves, not only their hashes and sizes.")
     ] = False
-
-
-def read_audit(raw: object) -> AuditSettings:
-    """Read the setting. Raises `ValueError`."""
-    return decode_object(raw, AuditSettings)
 
 
 Right = Literal["search", "sources", "tools", "run"]
@@ -70,8 +64,3 @@ _KEYS = {
 def key_of(entry: Entry) -> str:
     """Return the name of a caller in the setting."""
     return _KEYS[entry].encode_name
-
-
-def read_allow(raw: object) -> AllowSettings:
-    """Read the setting. Raises `ValueError` that says what is wrong where."""
-    return decode_object(raw, AllowSettings)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from carrel.model.bounds import MOST
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget
-from carrel.settings.setting_checks import check_key_place, check_url, decode_object
+from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 
 _WINDOWS = (
     (lazy_pattern(r"gpt-4\.1|gemini", re.IGNORECASE), 1_000_000),
@@ -55,39 +55,33 @@ class BudgetPolicy:
         return Budget(tokens, "tokens") if tokens > self.fixed.amount // _CHARS_PER_TOKEN else self.fixed
 
 
-def _described(text: str, **limits: Any) -> Meta:
-    return Meta(description=text, **limits)
-
-
 class ModelSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One model. What is empty or 0 is the provider's own."""
 
     provider: Annotated[
-        str, _described("Who offers it, as `carrel models list` names it. Empty for none, or for the bundled embedder.")
+        str, described("Who offers it, as `carrel models list` names it. Empty for none, or for the bundled embedder.")
     ] = ""
-    model: Annotated[str, _described("Its name there.")] = ""
-    base_url: Annotated[str, _described("Where it is asked, such as `http://localhost:11434/v1`.")] = ""
+    model: Annotated[str, described("Its name there.")] = ""
+    base_url: Annotated[str, described("Where it is asked, such as `http://localhost:11434/v1`.")] = ""
     key: Annotated[
         str,
-        _described(
+        described(
             "Where its key is: `env:NAME`, `keyring`, `editor` or `none`; never the key itself. Empty looks into the editor's "
             "keys, the provider's usual variable, and the keyring."
         ),
     ] = ""
     token_url: Annotated[
-        str, _described("Where GitHub Copilot's sign-in is exchanged for a session token, for an enterprise's own host.")
+        str, described("Where GitHub Copilot's sign-in is exchanged for a session token, for an enterprise's own host.")
     ] = ""
-    dimensions: Annotated[int, _described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
-    floor: Annotated[float, _described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
-    max_texts: Annotated[int, _described("Texts of one request at most.", ge=0, le=10_000)] = 0
-    max_tokens: Annotated[int, _described("Tokens of all texts of one request at most.", ge=0, le=MOST)] = 0
-    window: Annotated[int, _described("Tokens of a chat model's prompt and answer together.", ge=0, le=MOST)] = 0
-    max_output: Annotated[int, _described("Tokens of a chat model's answer at most.", ge=0, le=MOST)] = 0
-    tools: Annotated[bool | None, _described("Whether a chat model can call tools.")] = None
-    price: Annotated[float, _described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0, le=MOST)] = (
-        0.0
-    )
-    output_price: Annotated[float, _described("US dollars for a million tokens of a chat model's answers.", ge=0, le=MOST)] = 0.0
+    dimensions: Annotated[int, described("Numbers of a vector, where the model lets one choose.", ge=0, le=16_384)] = 0
+    floor: Annotated[float, described("The cosine below which a hit is noise.", ge=0, le=1)] = 0.0
+    max_texts: Annotated[int, described("Texts of one request at most.", ge=0, le=10_000)] = 0
+    max_tokens: Annotated[int, described("Tokens of all texts of one request at most.", ge=0, le=MOST)] = 0
+    window: Annotated[int, described("Tokens of a chat model's prompt and answer together.", ge=0, le=MOST)] = 0
+    max_output: Annotated[int, described("Tokens of a chat model's answer at most.", ge=0, le=MOST)] = 0
+    tools: Annotated[bool | None, described("Whether a chat model can call tools.")] = None
+    price: Annotated[float, described("US dollars for a million tokens sent, or for a thousand rerankings.", ge=0, le=MOST)] = 0.0
+    output_price: Annotated[float, described("US dollars for a million tokens of a chat model's answers.", ge=0, le=MOST)] = 0.0
 
 
 USUAL = ModelSettings()
@@ -105,10 +99,10 @@ class Models(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 class LimitSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How much may be asked of each remote service; 0 is no limit."""
 
-    requests_per_minute: Annotated[int, _described("Requests a minute.", ge=0, le=MOST)] = 0
-    tokens_per_minute: Annotated[int, _described("Tokens sent a minute.", ge=0, le=MOST)] = 0
+    requests_per_minute: Annotated[int, described("Requests a minute.", ge=0, le=MOST)] = 0
+    tokens_per_minute: Annotated[int, described("Tokens sent a minute.", ge=0, le=MOST)] = 0
     cost_per_day: Annotated[
-        float, _described("US dollars a day (UTC), of all of the person's programs together.", ge=0, le=MOST)
+        float, described("US dollars a day (UTC), of all of the person's programs together.", ge=0, le=MOST)
     ] = 0.0
 
 
@@ -121,8 +115,3 @@ def read_models(raw: object) -> Models:
         check_url(f"{role}.baseUrl", model.base_url)
         check_url(f"{role}.tokenUrl", model.token_url)
     return models
-
-
-def read_limits(raw: object) -> LimitSettings:
-    """Read the setting `limits`. Raises `ValueError`."""
-    return decode_object(raw, LimitSettings)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput
 from carrel.model.patterns import lazy_pattern
@@ -24,6 +24,17 @@ def decode_object(raw: object, kind: type[S]) -> S:
         return decode(kind, raw)
     except InvalidInput as error:
         raise ValueError(sentence_of(error)) from None
+
+
+def described(text: str, **limits: Any) -> Meta:
+    """Describe a field for whoever looks it up, with what bounds its values."""
+    return Meta(description=text, **limits)
+
+
+def options_of(settings: Struct) -> dict[str, Any]:
+    """Return what isn't the default, as a settings file holds it."""
+    options: dict[str, Any] = msgspec.to_builtins(settings)
+    return options
 
 
 def sentence_of(error: InvalidInput) -> str:

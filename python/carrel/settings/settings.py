@@ -12,6 +12,7 @@ import dataclasses
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -21,9 +22,10 @@ from msgspec import Meta
 from carrel.model.bounds import MOST, plain_reason
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
-from carrel.settings.allow_settings import AllowSettings, AuditSettings, read_allow, read_audit
+from carrel.settings.allow_settings import AllowSettings, AuditSettings
 from carrel.settings.language_settings import read_editor_languages, read_languages
-from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_limits, read_models
+from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_models
+from carrel.settings.setting_checks import decode_object
 from carrel.settings.source_settings import Sources, read_sources
 from carrel.settings.store_settings import StoreSettings, read_store
 from carrel.settings.team_settings import TeamSettings, read_team
@@ -415,11 +417,11 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "languages": read_languages,
     "editor_languages": read_editor_languages,
     "models": read_models,
-    "limits": read_limits,
+    "limits": partial(decode_object, kind=LimitSettings),
     "store": read_store,
     "team": read_team,
-    "allow": read_allow,
-    "audit": read_audit,
+    "allow": partial(decode_object, kind=AllowSettings),
+    "audit": partial(decode_object, kind=AuditSettings),
     "sources": read_sources,
     "tools": read_tools,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -124,9 +124,3 @@ def folder_of(source: SourceSettings) -> Path:
         return Path(source.folder).expanduser()
     except RuntimeError:  # no home folder
         return Path(source.folder)
-
-
-def to_options(source: SourceSettings) -> dict[str, Any]:
-    """Return a source as a settings file holds it."""
-    options: dict[str, Any] = msgspec.to_builtins(source)
-    return options

@@ -5,22 +5,17 @@ A workspace can set none of it: whoever clones a repository must not have vector
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from carrel.model.store_kinds import KINDS
-from carrel.settings.setting_checks import check_key_place, check_url, decode_object
+from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 from carrel.system.plugins import plugins
 
 _URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
 """Schemes of LanceDB's object stores."""
-
-
-def _described(text: str, **limits: Any) -> Meta:
-    return Meta(description=text, **limits)
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -28,28 +23,28 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     kind: Annotated[
         str,
-        _described(
+        described(
             "`segments` is the index itself; `lancedb` and `qdrant` need the extra of their name; "
             "packages that are installed beside Carrel may offer more."
         ),
     ] = "segments"
     url: Annotated[
         str,
-        _described(
+        described(
             "Of Qdrant a server's, `https://…`; empty for one that Carrel runs on this machine. Of LanceDB an object store's, "
             "such as `s3://bucket/folder`; empty for a folder beside the index. Of a package's store a service's, if it has one."
         ),
     ] = ""
-    key: Annotated[
-        str, _described("Where Qdrant's key is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each.")
-    ] = ""
-    collection: Annotated[str, _described("The name of Qdrant's collection or LanceDB's table, in place of `carrel-…`.")] = ""
+    key: Annotated[str, described("Where Qdrant's key is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each.")] = (
+        ""
+    )
+    collection: Annotated[str, described("The name of Qdrant's collection or LanceDB's table, in place of `carrel-…`.")] = ""
     content: Annotated[
         bool | None,
-        _described("Whether chunks are kept there with their text. Empty: on this machine with it, elsewhere without."),
+        described("Whether chunks are kept there with their text. Empty: on this machine with it, elsewhere without."),
     ] = None
     program: Annotated[
-        str, _described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")
+        str, described("Qdrant's program on this machine, where Carrel shall not look for one. Only in your own settings file.")
     ] = ""
 
 
@@ -75,9 +70,3 @@ def _check_object_store(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in _URLS or parts.password:
         raise ValueError(f"url: must be an object store's, with {', '.join(_URLS)}, and hold no password")
-
-
-def fields_of(store: StoreSettings) -> dict[str, Any]:
-    """Return what isn't the default, as a settings file has it."""
-    fields: dict[str, Any] = msgspec.to_builtins(store)
-    return fields

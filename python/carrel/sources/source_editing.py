@@ -16,9 +16,10 @@ from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
 from carrel.model.published import SCHEME, PublishedAddress
 from carrel.model.remote import Confirmation
+from carrel.settings.setting_checks import options_of
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
-from carrel.settings.source_settings import SourceSettings, folder_of, read_sources, to_options
+from carrel.settings.source_settings import SourceSettings, folder_of, read_sources
 from carrel.sources import knowledge
 
 MCP = "mcp://"
@@ -152,7 +153,7 @@ def _local(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, dict[
     entry = _existing(written, name, moved=bool(place or wanted.git))
     if server and server not in resolve(read_user())[0].tools.servers:
         raise InvalidInput("place", f"there is no MCP server {server!r}", f"Add it: carrel tools add {server} -- PROGRAM")
-    return name, {**entry, **to_options(source)}
+    return name, {**entry, **options_of(source)}
 
 
 def _folder(text: str) -> str:
@@ -185,7 +186,7 @@ def _repository(wanted: WantedSource, written: Mapping[str, Any]) -> tuple[str, 
     if str(address) != entry.get("url"):  # a key is for one server
         entry.pop("key", None)
     source = SourceSettings(kind="repository", url=str(address), key=wanted.key, description=wanted.description)
-    return name, {**entry, **to_options(source)}
+    return name, {**entry, **options_of(source)}
 
 
 def destination(source: SourceSettings) -> Destination | None:

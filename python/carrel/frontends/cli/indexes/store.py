@@ -15,10 +15,11 @@ from carrel.frontends.cli.terminal.folders import folder
 from carrel.frontends.cli.terminal.terminal_confirmation import agreed
 from carrel.frontends.common.event_loop import cancellable
 from carrel.model.errors import CarrelError, InvalidInput
+from carrel.settings.setting_checks import options_of
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.settings.settings_writer import set_store
-from carrel.settings.store_settings import fields_of, read_store
+from carrel.settings.store_settings import read_store
 from carrel.system.background import run_blocking
 from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
@@ -97,7 +98,7 @@ def _migrate(arguments: Namespace, output: Output) -> int:
         try:
             target = replace(chosen, store=wanted)
             held = _fill(index, target, output) if wanted.kind != "segments" else index.store.snapshot().chunks
-            path = set_store(fields_of(wanted) if wanted.kind != "segments" else None)
+            path = set_store(options_of(wanted) if wanted.kind != "segments" else None)
             if arguments.delete_old and former is not None and (index.replica is None or former.place != index.replica.place):
                 cancellable(lambda token: run_blocking(former.clear(), token))
                 output.note(f"{former.place.name} holds nothing of this folder any more.")
