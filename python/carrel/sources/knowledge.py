@@ -23,13 +23,14 @@ from carrel.index.index_location import cache_root, folder_name
 from carrel.model.errors import CarrelError
 from carrel.settings.source_settings import Sources, SourceSettings, folder_of
 from carrel.sources.remote_source import RemoteSource, remote_source
-from carrel.sources.served_source import Gate, IndexedFolder, MirrorRunner, Part, ServedSource, TextMirror
+from carrel.sources.served_source import Gate, IndexedFolder, MirrorRunner, Part, ServedSource
 from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
     from carrel.settings.settings import Settings
     from carrel.sources.documents.converter_process import Convert
+    from carrel.sources.documents.text_folder import TextMirror
 
 _CONVERTED_BYTES = 20_000_000
 """Of a mirrored text, which `convert.LONGEST_TEXT` bounds in characters."""

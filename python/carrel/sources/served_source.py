@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from carrel.model.native import CancelToken, Store
     from carrel.model.types import Hit, Query
     from carrel.sources.documents.passages import FactsCache, Shown
+    from carrel.sources.documents.text_folder import TextMirror
 
 T = TypeVar("T")
 
@@ -35,33 +36,6 @@ _DESCRIPTIONS = {
     "git": "Commits of the repository {name}: what was changed when, by whom and why.",
     "mcp": "What the server {name} offers to read.",
 }
-
-
-class TextMirror(Protocol):
-    """Texts that stand for something that the core can't read."""
-
-    root: Path
-    texts: Path
-
-    def prepare(self) -> None:
-        """Make the folder of the texts."""
-
-    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = ...) -> int:
-        """Bring the texts up to date, native work by `native`; `compared` is called when it is known what there is to do."""
-        ...
-
-    def original(self, path: str) -> str:
-        """Return the path of what a text stands for."""
-
-    def refused(self, path: str) -> bool:
-        """Tell whether a text may not be given any more."""
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """Name what has no text, and why."""
-
-    def delete(self) -> None:
-        """Delete all texts."""
 
 
 class IndexedFolder(Protocol):

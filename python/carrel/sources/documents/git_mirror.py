@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from carrel.git.git_process import Enough, NoAnswer
 from carrel.model.native import CancelToken
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
-from carrel.sources.documents import text_folder
+from carrel.sources.documents.text_folder import TextMirror, not_writable
 from carrel.system.filesystem import replace_file
 
 if TYPE_CHECKING:
@@ -41,27 +40,16 @@ _NO_GIT_NOW = "git was too slow, or failed; what was read before is kept"
 _NO_GIT = "git gave no answer: the folder is no repository, has no commits, or git isn't installed"
 
 
-class GitMirror:
-    """The commits of one repository, as texts. Its methods block."""
+class GitMirror(TextMirror):
+    """The commits of one repository, as texts."""
 
     def __init__(self, root: Path, directory: Path) -> None:
-        self.root = root
-        self.texts = directory / "texts"
-        self._directory = directory
-        self._state = directory / "state.json"
+        super().__init__(directory, root)
         self._problem = ""
-
-    def prepare(self) -> None:
-        """Make the folder of the texts. Raises `StoreError`."""
-        text_folder.make(self.texts)
 
     def original(self, path: str) -> str:
         """Return the path that stands for a text."""
         return path
-
-    def refused(self, path: str) -> bool:  # noqa: ARG002 - there is no original to ask for
-        """Tell whether a text may not be given any more: commits have no access rules."""
-        return False
 
     @property
     def failed(self) -> dict[str, str]:
@@ -101,26 +89,22 @@ class GitMirror:
         self._problem = _PARTIAL if partial else ""
         try:
             # Until the texts are whole there is no state: after a kill in between all of them are written anew.
-            self._state.unlink(missing_ok=True)
+            self._state_file.unlink(missing_ok=True)
             self._write(months.texts, grows=grows)
-            replace_file(self._state, json.dumps({"head": head, "format": _FORMAT, "partial": partial}).encode())
+            replace_file(self._state_file, json.dumps({"head": head, "format": _FORMAT, "partial": partial}).encode())
         except OSError as error:
-            raise text_folder.not_writable(self.texts, error) from None
+            raise not_writable(self.texts, error) from None
         return months.commits
 
-    def delete(self) -> None:
-        """Delete all that is kept."""
-        shutil.rmtree(self._directory, ignore_errors=True)
-
     def _forget(self) -> None:
-        self._state.unlink(missing_ok=True)
+        self._state_file.unlink(missing_ok=True)
         for path in self.texts.glob("*.md"):
             path.unlink()
 
     def _last_commit(self) -> tuple[str | None, bool]:
         """Return the commit that the texts end with, and whether older ones are missing."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            state = json.loads(self._state.read_text("utf-8"))
+            state = json.loads(self._state_file.read_text("utf-8"))
             if state["format"] == _FORMAT:
                 return str(state["head"]), state.get("partial") is True
         return None, False

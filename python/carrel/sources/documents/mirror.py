@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,10 +24,9 @@ from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
-from carrel.sources.documents import text_folder
 from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.freshness import front_matter
-from carrel.sources.documents.text_folder import read_below
+from carrel.sources.documents.text_folder import TextMirror, not_readable, not_writable, read_below
 from carrel.system.filesystem import replace_file
 from carrel.system.system_fault import is_system_fault
 
@@ -40,8 +38,6 @@ MOST_BYTES = 50_000_000
 MOST_FILES = 20_000
 FORMAT = 1
 """Changes when the same document would be converted to another text."""
-_STATE = "state.json"
-_TEXTS = "texts"
 _ENTERED = (None, "gone")
 """Verdict of the access rules on a folder that may be entered."""
 _OF_DEVICES = lazy_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
@@ -78,21 +74,15 @@ class _Read:
     digest: str
 
 
-class Mirror:
-    """The converted documents of one folder. All but `update` blocks; one process writes at a time (the index's writer)."""
+class Mirror(TextMirror):
+    """The converted documents of one folder. One process writes at a time (the index's writer)."""
 
     def __init__(self, root: Path, directory: Path, refusal: Refusal, convert: Convert) -> None:
-        self.root = root
-        self.texts = directory / _TEXTS
-        self._directory = directory
+        super().__init__(directory, root)
         self._refusal = refusal
         self._convert = convert
         self._state: MirrorState | None = None
         self._state_stamp: object = None
-
-    def prepare(self) -> None:
-        """Make the folder of the texts, which belongs to the person alone. Raises `StoreError`."""
-        text_folder.make(self.texts)
 
     def original(self, path: str) -> str:
         """Return the path of the original of a text."""
@@ -135,10 +125,6 @@ class Mirror:
             with contextlib.suppress(OSError):
                 self._write_state(state)
         return changed
-
-    def delete(self) -> None:
-        """Delete all that is kept."""
-        shutil.rmtree(self._directory, ignore_errors=True)
 
     def _compare(self, state: MirrorState, compared: Callable[[], None]) -> tuple[int, list[_Original]]:
         """Delete the texts whose originals are gone; return how many that were, and the documents that are new or changed."""
@@ -184,7 +170,7 @@ class Mirror:
         """Return what the access rules say of a path. Raises `StoreError` where the machine kept them from saying it."""
         reason = self._refusal(path)
         if reason and reason.startswith(READ_FAILED):
-            raise text_folder.not_readable(self.root / path, reason)
+            raise not_readable(self.root / path, reason)
         return reason
 
     def _read(self, state: MirrorState, original: _Original) -> _Read | None:
@@ -221,7 +207,7 @@ class Mirror:
             os.utime(target, ns=(read.stamp[0], read.stamp[0]))
         except OSError as error:
             if is_system_fault(error) or isinstance(error, PermissionError):
-                raise text_folder.not_writable(self.texts, error) from None
+                raise not_writable(self.texts, error) from None
             self._fail(state, read.path, read.stamp, f"its text can't be kept under its name ({error.strerror or error})")
             return False
         state.failed.pop(read.path, None)
@@ -241,33 +227,33 @@ class Mirror:
             text.unlink(missing_ok=True)
         except OSError as error:
             if os.path.isfile(text):  # noqa: PTH113 - `Path.is_file` raises for a name that is too long
-                raise text_folder.not_writable(self.texts, error) from None
+                raise not_writable(self.texts, error) from None
 
     def _read_state(self) -> MirrorState:
         """Return the written state. Raises `StoreError` where it can't be read at the moment: it must not be forgotten."""
         try:
-            status = os.stat(self._directory / _STATE)  # noqa: PTH116 - each question asks
+            status = os.stat(self._state_file)  # noqa: PTH116 - each question asks
             stamp = (status.st_mtime_ns, status.st_size)
             if self._state is None or stamp != self._state_stamp:
-                raw = json.loads((self._directory / _STATE).read_text("utf-8"))
+                raw = json.loads(self._state_file.read_text("utf-8"))
                 self._state, self._state_stamp = MirrorState(dict(raw["files"]), dict(raw["failed"])), stamp
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, OSError) and is_system_fault(error):
-                raise text_folder.not_readable(self._directory / _STATE, error) from None
+                raise not_readable(self._state_file, error) from None
             self._state, self._state_stamp = MirrorState(), None
         return self._state
 
     def _write_state(self, state: MirrorState) -> None:
         if self._directory.is_dir():
             content = json.dumps({"files": state.files, "failed": state.failed}).encode()
-            if not (self._directory / _STATE).exists() or (self._directory / _STATE).read_bytes() != content:
-                replace_file(self._directory / _STATE, content)
+            if not self._state_file.exists() or self._state_file.read_bytes() != content:
+                replace_file(self._state_file, content)
 
 
 def _raise_fault(error: OSError) -> None:
     """Raise `StoreError` if the machine failed over a path; one that isn't there, or may not be read, is passed over."""
     if is_system_fault(error):
-        raise text_folder.not_readable(Path(os.fsdecode(error.filename)), error) from None
+        raise not_readable(Path(os.fsdecode(error.filename)), error) from None
 
 
 def _entry(state: MirrorState, path: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,8 @@ from urllib.parse import quote, unquote
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
-from carrel.sources.documents import text_folder
 from carrel.sources.documents.freshness import front_matter
+from carrel.sources.documents.text_folder import TextMirror, not_writable
 from carrel.system.filesystem import replace_file
 
 if TYPE_CHECKING:
@@ -121,29 +120,19 @@ Fetch = Callable[[], Awaitable[Sequence[ResourceText]]]
 """Asks the server for all that it offers; blocks. Raises `CarrelError`."""
 
 
-class ResourceMirror:
-    """The texts of one server's resources. Its methods block."""
+class ResourceMirror(TextMirror):
+    """The texts of one server's resources."""
 
     def __init__(self, directory: Path, fetch: Fetch, now: Callable[[], float] = time.time) -> None:
-        self.root = self.texts = directory / "texts"
-        self._directory = directory
-        self._state = directory / "state.json"
+        super().__init__(directory)
         self._fetch = fetch
         self._now = now
         self._next = 0.0
         self._failed: dict[str, str] = {}
 
-    def prepare(self) -> None:
-        """Make the folder of the texts. Raises `StoreError`."""
-        text_folder.make(self.texts)
-
     def original(self, path: str) -> str:
         """Return the name of the resource that a text stands for."""
         return resource_name(path)
-
-    def refused(self, path: str) -> bool:  # noqa: ARG002 - the server itself decides what it offers
-        """Tell whether a text may not be given any more."""
-        return False
 
     @property
     def failed(self) -> dict[str, str]:
@@ -153,7 +142,7 @@ class ResourceMirror:
     def expire(self) -> None:
         """Have the server asked the next time, however young what is kept is."""
         self._next = 0.0
-        self._state.unlink(missing_ok=True)
+        self._state_file.unlink(missing_ok=True)
 
     async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
         """Ask the server if that is due; return how many texts changed. Raises `StoreError` where they can't be written.
@@ -182,18 +171,14 @@ class ResourceMirror:
             if any(resource.unread for resource in resources):
                 self._next = now + 60 * RETRY_MINUTES
             else:
-                replace_file(self._state, json.dumps({"at": now, "format": _FORMAT}).encode())
+                replace_file(self._state_file, json.dumps({"at": now, "format": _FORMAT}).encode())
         except OSError as error:
-            raise text_folder.not_writable(self.texts, error) from None
+            raise not_writable(self.texts, error) from None
         return changed
-
-    def delete(self) -> None:
-        """Delete all that is kept."""
-        shutil.rmtree(self._directory, ignore_errors=True)
 
     def _read_at(self) -> float:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            state = json.loads(self._state.read_text("utf-8"))
+            state = json.loads(self._state_file.read_text("utf-8"))
             # A clock that was set back must not keep old texts for years.
             return min(float(state["at"]), self._now()) if state["format"] == _FORMAT else 0.0
         return 0.0

@@ -6,11 +6,19 @@ Read a file below a folder that a person named, without following a link on the 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from carrel.model.errors import StoreError
+from carrel.model.native import CancelToken
+
+if TYPE_CHECKING:
+    from carrel.index.indexer import RunNative
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -65,14 +73,44 @@ def _parts(relative: str) -> list[str]:
     return parts
 
 
-def make(folder: Path) -> None:
-    """Make the folder. Raises `StoreError`."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError(
-            f"{folder} can't be made ({error.strerror})", "Set `cacheFolder` to a folder that can be written."
-        ) from None
+class TextMirror(ABC):
+    """Texts that stand for something that the core can't read. All but `update` blocks."""
+
+    def __init__(self, directory: Path, root: Path | None = None) -> None:
+        self.texts = directory / "texts"
+        self.root = root or self.texts
+        self._directory = directory
+        self._state_file = directory / "state.json"
+
+    def prepare(self) -> None:
+        """Make the folder of the texts, which belongs to the person alone. Raises `StoreError`."""
+        try:
+            self.texts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreError(
+                f"{self.texts} can't be made ({error.strerror})", "Set `cacheFolder` to a folder that can be written."
+            ) from None
+
+    @abstractmethod
+    async def update(self, cancel: CancelToken, native: RunNative, compared: Callable[[], None] = lambda: None) -> int:
+        """Bring the texts up to date, native work by `native`; `compared` is called when it is known what there is to do."""
+
+    @abstractmethod
+    def original(self, path: str) -> str:
+        """Return the path of what a text stands for."""
+
+    def refused(self, path: str) -> bool:  # noqa: ARG002 - commits and what a server offers have no access rules
+        """Tell whether a text may not be given any more."""
+        return False
+
+    @property
+    @abstractmethod
+    def failed(self) -> dict[str, str]:
+        """Name what has no text, and why."""
+
+    def delete(self) -> None:
+        """Delete all that is kept."""
+        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def not_readable(path: Path, fault: OSError | str) -> StoreError:
