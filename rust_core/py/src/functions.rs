@@ -121,7 +121,10 @@ pub fn registrable_grammars() -> Vec<&'static str> {
 /// See `_core.pyi`.
 #[pyfunction]
 pub fn give_back_memory(py: Python<'_>) {
-    py.detach(carrel_core::base::memory::give_back);
+    py.detach(|| {
+        carrel_core::index::parse::give_back();
+        carrel_core::base::memory::give_back();
+    });
 }
 
 /// See `_core.pyi`.

@@ -3,28 +3,32 @@
 //! A new grammar needs a higher `FORMAT_VERSION` (`formats/database/opening.rs`): files of its language are cut again then.
 //!
 //! A parse stops when its caller cancels and when a file takes longer than its time limit: some inputs make a grammar's
-//! error recovery quadratic, and one such file must not hold up an index run. One parser a thread is kept and reused.
+//! error recovery quadratic, and one such file must not hold up an index run.
+
+mod arena;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::{OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
 use regex::Regex;
-use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
 
+pub use arena::give_back;
+
 /// Longest time that one file may take to parse before it is cut by lines instead.
 pub const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// What [`parse`] gave.
-pub enum Parsed {
-    /// A tree; with broken syntax it holds ERROR nodes.
-    Tree(Tree),
+pub enum Parsed<R> {
+    /// What was read of the tree; with broken syntax it holds ERROR nodes.
+    Tree(R),
     /// No grammar for this language.
     NoGrammar,
     /// The time limit was reached.
@@ -142,34 +146,32 @@ fn built_in(language: Language) -> Option<&'static tree_sitter::Language> {
     grammars.iter().find(|(known, _)| *known == language).map(|(_, grammar)| grammar)
 }
 
-/// Parse `text`. The only error is [`Error::Cancelled`].
-pub fn parse(language: Language, text: &str, limit: Duration, cancel: &CancelToken) -> Result<Parsed> {
-    thread_local! {
-        static PARSER: RefCell<(Parser, Option<Language>)> = RefCell::new((Parser::new(), None));
-    }
-    PARSER.with_borrow_mut(|(parser, current)| {
-        if *current != Some(language) {
-            let Some(grammar) = grammar(language) else { return Ok(Parsed::NoGrammar) };
-            if parser.set_language(&grammar).is_err() {
-                *current = None;
-                return Ok(Parsed::Unusable);
-            }
-            *current = Some(language);
+/// Parse `text` and return what `read` makes of the root of its tree. The only error is [`Error::Cancelled`].
+pub fn parse<R>(
+    language: Language,
+    text: &str,
+    limit: Duration,
+    cancel: &CancelToken,
+    read: impl FnOnce(Node<'_>) -> R,
+) -> Result<Parsed<R>> {
+    let Some(grammar) = grammar(language) else { return Ok(Parsed::NoGrammar) };
+    let text = without_export_macros(language, text);
+    arena::within(|| {
+        let mut parser = Parser::new();
+        if parser.set_language(&grammar).is_err() {
+            return Ok(Parsed::Unusable);
         }
         let deadline = Instant::now() + limit;
         let mut progress = |_: &ParseState| {
             if cancel.is_cancelled() || Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let text = without_export_macros(language, text);
         let bytes = text.as_bytes();
         let options = ParseOptions::new().progress_callback(&mut progress);
         let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
-        if tree.is_none() {
-            // A stopped parse would go on where it stopped, with the next file's text.
-            parser.reset();
-        }
         cancel.check()?;
-        Ok(tree.map_or(Parsed::TooSlow, Parsed::Tree))
+        // Its memory goes with the arena: to drop it would visit each node.
+        let tree = tree.map(ManuallyDrop::new);
+        Ok(tree.map_or(Parsed::TooSlow, |tree| Parsed::Tree(read(tree.root_node()))))
     })
 }
 

@@ -28,6 +28,8 @@ pub use piece::is_text_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
+use tree_sitter::Node;
+
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::language::Language;
@@ -132,18 +134,19 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     if depth::is_too_deep(language, text) {
         return outlined(Some("it is nested too deep to parse".to_owned()));
     }
-    let tree = match parse(language, text, TIME_LIMIT, cancel)? {
-        Parsed::Tree(tree) => tree,
+    // A grammar that is at odds with its own tables must not take the whole index run down with it.
+    let read = |root: Node<'_>| {
+        catch_unwind(AssertUnwindSafe(|| {
+            let (pieces, imports) = syntax::pieces(root, text, language, options);
+            (pieces, imports, syntax::broken(root))
+        }))
+    };
+    let walked = match parse(language, text, TIME_LIMIT, cancel, read)? {
+        Parsed::Tree(walked) => walked,
         Parsed::NoGrammar => return outlined(None),
         Parsed::TooSlow => return outlined(Some(format!("parsing took longer than {} s", TIME_LIMIT.as_secs()))),
         Parsed::Unusable => return outlined(Some("this build can't use the language's grammar".to_owned())),
     };
-    // A grammar that is at odds with its own tables must not take the whole index run down with it.
-    let walked = catch_unwind(AssertUnwindSafe(|| {
-        let (pieces, imports) = syntax::pieces(&tree, text, language, options);
-        (pieces, imports, syntax::broken(&tree))
-    }));
-    drop(tree);
     let Ok((pieces, imports, broken)) = walked else {
         return outlined(Some("the syntax tree could not be read".to_owned()));
     };

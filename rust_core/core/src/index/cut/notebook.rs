@@ -13,8 +13,12 @@ use crate::index::parse::{Parsed, TIME_LIMIT, parse};
 
 /// Return the cells of `text`, or `None` if it isn't a notebook. Outputs and metadata are in no cell.
 pub fn pieces(text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<Option<Vec<Piece>>> {
-    let Parsed::Tree(tree) = parse(Language::JSON, text, TIME_LIMIT, cancel)? else { return Ok(None) };
-    let Some(cells) = tree.root_node().named_child(0).and_then(|root| value(root, "cells", text)) else { return Ok(None) };
+    let parsed = parse(Language::JSON, text, TIME_LIMIT, cancel, |root| cells(root, text, options))?;
+    Ok(if let Parsed::Tree(pieces) = parsed { pieces } else { None })
+}
+
+fn cells(root: Node<'_>, text: &str, options: &CutOptions) -> Option<Vec<Piece>> {
+    let cells = value(root.named_child(0)?, "cells", text)?;
     let mut pieces = Vec::new();
     let mut cursor = cells.walk();
     for (number, cell) in cells.named_children(&mut cursor).filter(|node| node.kind() == "object").enumerate() {
@@ -25,7 +29,7 @@ pub fn pieces(text: &str, options: &CutOptions, cancel: &CancelToken) -> Result<
             pieces.push(Piece { symbol, joins: Joins::Never, ..Piece::new(start, end, ChunkKind::Cell) });
         }
     }
-    Ok(Some(pieces))
+    Some(pieces)
 }
 
 /// Return the value of `key` in a JSON object.

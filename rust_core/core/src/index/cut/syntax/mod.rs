@@ -9,7 +9,7 @@ mod members;
 use std::ops::Range;
 
 use members::MEMBER_DEPTH;
-use tree_sitter::{Node, Tree};
+use tree_sitter::Node;
 
 use super::CutOptions;
 use super::imports;
@@ -23,7 +23,7 @@ use crate::base::types::ChunkKind;
 use crate::index::parse::grammar;
 
 /// Return the pieces of a file in the order of the text, and its imports.
-pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions) -> (Vec<Piece>, Vec<String>) {
+pub fn pieces(root: Node<'_>, text: &str, language: Language, options: &CutOptions) -> (Vec<Piece>, Vec<String>) {
     let Some(grammar) = grammar(language) else { return (Vec::new(), Vec::new()) };
     let mut walk = Walk {
         text,
@@ -34,7 +34,7 @@ pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions)
         imports: Vec::new(),
         todo: Vec::new(),
     };
-    walk.enter(tree.root_node(), 0);
+    walk.enter(root, 0);
     while let Some(step) = walk.todo.pop() {
         walk.take(step);
     }
@@ -43,8 +43,7 @@ pub fn pieces(tree: &Tree, text: &str, language: Language, options: &CutOptions)
 }
 
 /// Return where the outermost nodes stand that hold something which the grammar couldn't read.
-pub fn broken(tree: &Tree) -> Vec<Range<usize>> {
-    let root = tree.root_node();
+pub fn broken(root: Node<'_>) -> Vec<Range<usize>> {
     if !root.has_error() {
         return Vec::new();
     }
