@@ -43,7 +43,7 @@ pub fn looks_minified(text: &str) -> bool {
 
 /// Return the middles of the lines that nobody reads: longer than a whole file may be in one line, and no prose.
 pub fn unread(text: &str) -> Vec<Range<usize>> {
-    if text.len() < FROM_BYTES {
+    if !may_have_long_line(text.as_bytes()) {
         return Vec::new();
     }
     let mut at = 0;
@@ -55,6 +55,16 @@ pub fn unread(text: &str) -> Vec<Range<usize>> {
         at += line.len();
     }
     found
+}
+
+/// Tell whether some line end is so far from the one before that a line may be too long. Looks at a few bytes of each page.
+fn may_have_long_line(text: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(page) = text.get(at..at + FROM_BYTES) {
+        let Some(last) = page.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else { return true };
+        at += last + 1;
+    }
+    false
 }
 
 /// Find a place at or before `at` that lies within no character and no escape.
@@ -144,6 +154,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_long_line_is_seen(lengths in proptest::collection::vec(FROM_BYTES - 2..FROM_BYTES + 3, 1..4), ends in "[\r\n]{4}") {
+            let text: String = lengths.iter().zip(ends.chars()).map(|(&length, end)| data(length - 1) + &end.to_string()).collect();
+            prop_assert_eq!(unread(&text).len(), lengths.iter().filter(|&&length| length > FROM_BYTES).count());
+        }
+
         #[test]
         fn what_is_left_out_is_the_middle_of_a_line(lines in proptest::collection::vec(("[a\\\\é\"]{0,9}", 1_usize..2_000), 1..6), end in "(\r\n|\n|\r)") {
             let text = lines.iter().map(|(part, times)| part.repeat(*times)).collect::<Vec<_>>().join(&end);
