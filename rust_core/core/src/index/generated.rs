@@ -7,7 +7,8 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::Regex;
+use regex::bytes::{RegexSet, RegexSetBuilder};
 
 /// So far into a text it is looked for.
 const LOOKED_AT: usize = 6_000;
@@ -90,14 +91,16 @@ static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{[ .-]*\w|\$\{|<%
 static LOCK_NAME: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?i)^[^.]+\.lock$|[-.]lock\.(?:json|ya?ml|hcl)$|^go\.sum$|^npm-shrinkwrap\.json$"));
 /// A hash of a file, as lock files have them.
-static DIGEST: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:[0-9a-f]{40,}\b|(?:sha(?:1|256|384|512)|h1)[-:][\w+/=]{24,})"));
+static DIGEST: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?-u)\b(?:[0-9a-f]{40,}\b|(?:sha(?:1|256|384|512)|h1)[-:][\w+/=]{24,})"));
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern above is valid")
 }
 
+/// What generators say is ASCII: with all letters of Unicode the patterns would take longer to compile than many a folder to index.
 fn set(patterns: &[&str]) -> RegexSet {
-    RegexSet::new(patterns).expect("the patterns above are valid")
+    RegexSetBuilder::new(patterns).unicode(false).build().expect("the patterns above are valid")
 }
 
 /// Whether the text of a file of code says that a program wrote it.
@@ -116,8 +119,8 @@ pub fn says_generated(text: &str) -> bool {
     let mut begins = true;
     for (at, line) in comments.iter().enumerate() {
         begins |= line.starts_with(|start: char| !start.is_lowercase());
-        let told = || TOLD.is_match(line) && near(at).iter().any(|line| LEAVE_ALONE.is_match(line));
-        if begins && (SAID.is_match(line) || told()) && !BEGUN.is_match(line) && !TEMPLATE.is_match(line) {
+        let told = || TOLD.is_match(line.as_bytes()) && near(at).iter().any(|line| LEAVE_ALONE.is_match(line));
+        if begins && (SAID.is_match(line.as_bytes()) || told()) && !BEGUN.is_match(line) && !TEMPLATE.is_match(line) {
             return true;
         }
         // A line that goes on with the sentence of the one before begins none.
