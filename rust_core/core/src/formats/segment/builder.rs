@@ -303,7 +303,7 @@ impl SegmentBuilder {
     /// The segment file.
     pub fn finish(mut self) -> Vec<u8> {
         // Half of the work of finishing. Called from a pool, it uses that pool.
-        self.occurrences.par_sort_unstable();
+        self.occurrences.par_sort_unstable_by_key(Occurrence::order);
         let mut words = DictionaryWriter::default();
         let mut list = Vec::new();
         for group in self.occurrences.chunk_by(|a, b| a.hash == b.hash) {
