@@ -109,9 +109,36 @@ impl Splitter {
     fn identifier(&mut self, run: &str, emit: &mut impl FnMut(&str, WordKind)) {
         self.lower.clear();
         self.cuts.clear();
+        // Nearly all names are ASCII, whose characters need no decoding.
+        if run.is_ascii() {
+            self.cut(run.bytes().map(char::from));
+        } else {
+            self.cut(run.chars());
+        }
+        let whole = self.lower.trim_matches('_');
+        if whole.is_empty() {
+            return;
+        }
+        // A number with letters in it (`0x3fa9`, `2fa`, `1e10`) has no parts that anybody looks for.
+        if self.cuts.len() == 1 || whole.as_bytes()[0].is_ascii_digit() {
+            emit(whole, WordKind::Plain);
+            return;
+        }
+        for &(start, end) in &self.cuts {
+            // One letter or digit out of a longer name says nothing and would have the longest posting lists.
+            if end - start > 1 {
+                emit(&self.lower[start..end], WordKind::Part);
+            }
+        }
+        emit(whole, WordKind::Whole);
+    }
+
+    /// Put a name in small letters into the buffers, with where its parts are.
+    #[inline]
+    fn cut(&mut self, chars: impl Iterator<Item = char>) {
         let mut part_start = 0;
         let mut before = Class::Underscore;
-        let mut chars = run.chars().peekable();
+        let mut chars = chars.peekable();
         while let Some(c) = chars.next() {
             let class = class_of(c);
             if class == Class::Mark {
@@ -142,22 +169,6 @@ impl Splitter {
         }
         self.cuts.push((part_start, self.lower.len()));
         self.cuts.retain(|&(start, end)| start < end);
-        let whole = self.lower.trim_matches('_');
-        if whole.is_empty() {
-            return;
-        }
-        // A number with letters in it (`0x3fa9`, `2fa`, `1e10`) has no parts that anybody looks for.
-        if self.cuts.len() == 1 || whole.as_bytes()[0].is_ascii_digit() {
-            emit(whole, WordKind::Plain);
-            return;
-        }
-        for &(start, end) in &self.cuts {
-            // One letter or digit out of a longer name says nothing and would have the longest posting lists.
-            if end - start > 1 {
-                emit(&self.lower[start..end], WordKind::Part);
-            }
-        }
-        emit(whole, WordKind::Whole);
     }
 
     /// `ORA-12154`: the number, then the whole code (its letters were emitted before).

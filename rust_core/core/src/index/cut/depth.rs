@@ -21,6 +21,10 @@ pub fn is_too_deep(language: Language, text: &str) -> bool {
 /// Tell whether brackets nest too deep. Those in strings and comments count too: that thousands of them are left open there is as
 /// unlikely.
 fn brackets(text: &str) -> bool {
+    // Most texts have too few of them, which the compiler counts many bytes at a time.
+    if text.bytes().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count() < TOO_DEEP {
+        return false;
+    }
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
         match byte {
