@@ -53,9 +53,11 @@ pub fn pack(signature: &str, name: &str, out: &mut Vec<u8>) {
         {
             out.push(NAME);
             rest = after;
-        } else if let Some((i, after)) =
-            FRAGMENTS.iter().enumerate().find_map(|(i, f)| rest.strip_prefix(f).map(|after| (i, after)))
-        {
+        } else if let Some((i, after)) = FRAGMENTS.iter().enumerate().find_map(|(i, fragment)| {
+            // Most fragments begin otherwise, which a call to compare them would take long to tell.
+            let after = if fragment.as_bytes()[0] == first { rest.strip_prefix(fragment) } else { None };
+            Some((i, after?))
+        }) {
             out.push(FIRST_FRAGMENT + i as u8);
             rest = after;
         } else {
