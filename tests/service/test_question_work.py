@@ -12,8 +12,10 @@ from tests.support.workspaces import Open, indexed
 
 from carrel.model.native import ReadFiles, Snapshot, Store
 from carrel.model.types import Budget
+from carrel.pack import places
 from carrel.providers.tokenizers import ExactTokenizer
 from carrel.search.passages import MOST_CHUNKS
+from carrel.search.pieces import head_of
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 
@@ -58,6 +60,7 @@ class Work:
         self.paths: set[str] = set()  # of files of which something was read
         self.uncached = 0  # reads of a file that nothing remembers
         self.files: list[ReadFiles] = []
+        self.heads = 0  # chunks whose signature was looked for among their lines
         self.measured = 0  # texts whose tokens were counted
         self.characters = 0  # of those
 
@@ -125,7 +128,12 @@ async def work_of(open_workspace: Open, monkeypatch: pytest.MonkeyPatch, questio
         done[-1].characters += len(text)
         return count(self, text)
 
+    def counted_head(rows: Sequence[str], signature: str) -> range:
+        done[-1].heads += 1
+        return head_of(rows, signature)
+
     monkeypatch.setattr(ExactTokenizer, "count", counted)
+    monkeypatch.setattr(places, "head_of", counted_head)
     for question in questions:
         done.append(Work())
         index.store = cast("Store", CountedStore(store, done[-1]))
@@ -144,4 +152,5 @@ async def test_a_context_reads_each_file_once_and_measures_little(open_workspace
         # Twice what it was when this was written; most go to the lines around the best places.
         assert work.calls.total() <= 48, spent
         assert work.measured <= 76, spent
+        assert work.heads <= 2 * LIMIT, f"{work.heads} signatures; {spent}"
         assert work.characters <= 10 * CHARACTERS_A_TOKEN * BUDGET.amount, spent

@@ -49,7 +49,7 @@ class Place:
         """Its last line."""
         return self.start + len(self.rows) - 1
 
-    def text(self, numbers: Sequence[int]) -> str:
+    def text(self, numbers: Iterable[int]) -> str:
         """Return lines of it."""
         return "".join(self.rows[number - self.start] for number in numbers)
 
@@ -139,10 +139,8 @@ class PlaceFilling:
         if is_new and len(self._places) >= self._most and not self._would_join(place, sorted(wanted)):
             self.refused.setdefault(hit.chunk.id, "")
             return None
-        if is_new:
-            wanted.update(place.start + row for row in head_of(place.rows, hit.chunk.signature))
-        fresh = self._fresh(place, wanted)
-        if not self._show(place, fresh):
+        # What is shown with it is looked for only where it may fit itself: most offers end here.
+        if self._is_too_long(place.text(wanted)) or not self._show(place, self._fresh(place, wanted)):
             self.refused[hit.chunk.id] = DOES_NOT_FIT
             return False
         self.refused.pop(hit.chunk.id, None)
@@ -188,9 +186,11 @@ class PlaceFilling:
         lines.update(number for first, last in item.runs for number in range(first, last + 1))
 
     def _fresh(self, place: Place, wanted: Iterable[int]) -> list[int]:
-        """Return the lines that aren't shown yet, and those between that a mark would hardly save."""
+        """Return the lines that aren't shown yet, a new place's signature, and those between that a mark would hardly save."""
         taken = self._taken.get(place.hit.chunk.path, set())
         lines = set(wanted)
+        if not place.lines:
+            lines.update(place.start + row for row in head_of(place.rows, place.hit.chunk.signature))
         numbers = sorted({place.start - 1, *place.lines, *lines, place.end + 1})
         for before, after in pairwise(numbers):
             if after - before <= FEWEST_HIDDEN + 1:
@@ -201,8 +201,8 @@ class PlaceFilling:
         """Show lines of a place, if they fit."""
         filling = self._filling
         text = place.text(fresh)
-        if len(text) > TOO_LONG * (filling.amount - filling.used):
-            return False  # it isn't worth the counting
+        if self._is_too_long(text):
+            return False
         if place.lines:
             touches = any(number - 1 in place.lines or number + 1 in place.lines for number in (fresh[0], fresh[-1]))
             cost = filling.measure(text) + 1 + (0 if touches else self._mark)
@@ -216,6 +216,10 @@ class PlaceFilling:
         place.cost += cost
         place.lines.update(fresh)
         return True
+
+    def _is_too_long(self, text: str) -> bool:
+        """Tell whether a text can't fit what is left, so that it isn't worth the counting."""
+        return len(text) > TOO_LONG * (self._filling.amount - self._filling.used)
 
     def _beside(self, place: Place, numbers: Sequence[int]) -> list[Place]:
         """Return the other places of the file that these lines follow, or that follow them."""
