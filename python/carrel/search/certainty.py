@@ -45,7 +45,8 @@ around say little. Set, not fitted."""
 def log_odds(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
     """Return the logarithm of the odds that a candidate answers; `floor` is that of the model that gave its cosine."""
     bias, weight = OF_SYMBOL if question.is_symbol else OF_QUESTION
-    value = bias + weight * (candidate.own_score - candidate.dense + above(candidate.dense, floor))
+    dense = candidate.dense
+    value = bias + weight * (candidate.own_score - dense + above(dense, floor))
     return value if math.isfinite(value) else bias
 
 

@@ -24,26 +24,29 @@ def joined(base: Order, others: Sequence[Order], share: float, judged: Callable[
     places = {place.candidate.doc: place for place in base.places}
     docs = dict.fromkeys(place.candidate.doc for order in others for place in order.places)
     places |= {place.candidate.doc: place for place in judged([doc for doc in docs if doc not in places])}
+    paths = {doc: place.candidate.path for doc, place in places.items()}
     of_chunk, of_file, first = dict.fromkeys(places, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
     relevance = {doc: place.relevance for doc, place in places.items()}
     for weight, order in ((1.0, base), *((share, other) for other in others)):
-        best = defaultdict[str, float](float)
+        top, best = order.best, defaultdict[str, float](float)
         for place in order.places:
-            doc, path = place.candidate.doc, place.candidate.path
-            part = weight * place.score / order.best if place.score > 0 else 0.0
+            doc = place.candidate.doc
+            path = paths[doc]
+            part = weight * place.score / top if place.score > 0 else 0.0
             of_chunk[doc] += part
             best[path] = max(best[path], part)
             relevance[doc] = max(relevance[doc], place.relevance)
         for path, part in best.items():
             of_file[path] += part
     for doc, total in of_chunk.items():
-        path = places[doc].candidate.path
+        path = paths[doc]
         first[path] = max(first[path], total)
     scale = max(base.best, 0.0) / (1.0 + share * len(others))
 
     def placed(doc: int, place: Place) -> Place:
-        path = place.candidate.path
+        path = paths[doc]
         gain = scale * of_file[path] * of_chunk[doc] / (first[path] or 1.0) - place.score
-        return replace(place.moved("conversation", gain if abs(gain) > _SMALL else 0.0), relevance=relevance[doc])
+        moved = place.moved("conversation", gain if abs(gain) > _SMALL else 0.0)
+        return Place(moved.candidate, moved.score, relevance[doc], moved.steps)
 
     return replace(base, places=sort(placed(doc, place) for doc, place in places.items()))
