@@ -43,28 +43,25 @@ pub fn looks_minified(text: &str) -> bool {
 
 /// Return the middles of the lines that nobody reads: longer than a whole file may be in one line, and no prose.
 pub fn unread(text: &str) -> Vec<Range<usize>> {
-    if !may_have_long_line(text.as_bytes()) {
-        return Vec::new();
-    }
+    let bytes = text.as_bytes();
+    let is_end = |&byte: &u8| byte == b'\n' || byte == b'\r';
     let mut at = 0;
     let mut found = Vec::new();
-    for line in text.split_inclusive('\n').flat_map(|line| line.split_inclusive('\r')) {
+    // From the last line end that is near enough to the next such: what lies between is in shorter lines, and isn't looked at.
+    while let Some(near) = bytes.get(at..).and_then(|left| left.get(..FROM_BYTES)) {
+        if let Some(end) = near.iter().rposition(is_end) {
+            at += end + 1;
+            continue;
+        }
+        let behind = at + FROM_BYTES;
+        let end = bytes[behind..].iter().position(is_end).map_or(bytes.len(), |end| behind + end + 1);
+        let line = &text[at..end];
         if line.len() > FROM_BYTES && !is_prose(line) {
             found.push(at + boundary(line, KEPT_START)..at + boundary(line, line.trim_end().len().saturating_sub(KEPT_END)));
         }
-        at += line.len();
+        at = end;
     }
     found
-}
-
-/// Tell whether some line end is so far from the one before that a line may be too long. Looks at a few bytes of each page.
-fn may_have_long_line(text: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(page) = text.get(at..at + FROM_BYTES) {
-        let Some(last) = page.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else { return true };
-        at += last + 1;
-    }
-    false
 }
 
 /// Find a place at or before `at` that lies within no character and no escape.
@@ -163,6 +160,8 @@ mod tests {
         #[test]
         fn what_is_left_out_is_the_middle_of_a_line(lines in proptest::collection::vec(("[a\\\\é\"]{0,9}", 1_usize..2_000), 1..6), end in "(\r\n|\n|\r)") {
             let text = lines.iter().map(|(part, times)| part.repeat(*times)).collect::<Vec<_>>().join(&end);
+            let with_end = text.split_inclusive('\n').flat_map(|line| line.split_inclusive('\r'));
+            prop_assert_eq!(unread(&text).len(), with_end.filter(|line| line.len() > FROM_BYTES && !is_prose(line)).count());
             let mut before = 0;
             for range in unread(&text) {
                 prop_assert!(before <= range.start && range.start <= range.end);
