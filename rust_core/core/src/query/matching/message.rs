@@ -4,6 +4,7 @@
 //! question's words stands in that code as a whole, and the values that were put in are often its rarest words. So the strings
 //! of the text are laid over the question: their words in their order, with whatever words in place of placeholders.
 
+use std::iter;
 use std::ops::Range;
 
 use super::phrase::{Phrase, lowered, words_of};
@@ -40,21 +41,25 @@ const MOST_PARTS: usize = 4;
 /// plain speech.
 pub fn printed_parts(question: &str) -> Vec<&str> {
     let mut divided = Vec::new();
-    let mut from = 0;
+    let (mut from, mut asks_only) = (0, true);
     for (at, c) in question.char_indices() {
         let behind = at + c.len_utf8();
         let ends_word = || question[behind..].chars().next().is_some_and(char::is_whitespace);
         if DIVIDES.contains(c) || (DIVIDES_BEFORE_SPACE.contains(c) && ends_word()) {
             divided.push(&question[from..at]);
             from = behind;
+            asks_only &= c == '?';
         }
+    }
+    // Questions one after the other are speech as one alone is.
+    if asks_only && is_plain(question[from..].trim_start()) && !question.contains(|c: char| c.is_ascii_digit()) {
+        return Vec::new();
     }
     if from > 0 {
         divided.push(&question[from..]);
     }
     let words = |part: &&str| words_of(part).nth(LEAST_WORDS as usize - 1).is_some();
-    let whole = (from > 0 || !is_plain(question)).then_some(question);
-    whole.into_iter().chain(divided.into_iter().filter(words).take(MOST_PARTS)).collect()
+    iter::once(question).chain(divided.into_iter().filter(words).take(MOST_PARTS)).collect()
 }
 
 /// Whether a text of no parts is speech rather than what a program printed, which has values in it or states something.
@@ -209,7 +214,10 @@ mod tests {
         assert_eq!(printed_parts(whole), [whole, "E 26/03/02", " no order for 7 ", " any idea what this is?"]);
         assert_eq!(printed_parts("No space left on device"), ["No space left on device"]);
         assert_eq!(printed_parts("why 404 on this page"), ["why 404 on this page"]);
-        let speech = ["", "where is the connection opened", "How does the retry work?", "?"];
+        let asked = "Why does it end? no order for 7";
+        assert_eq!(printed_parts(asked), [asked, "Why does it end", " no order for 7"]);
+        let two = "How are requests tried again? where is the connection opened";
+        let speech = ["", "where is the connection opened", "How does the retry work?", "?", two];
         assert!(speech.iter().all(|text| printed_parts(text).is_empty()), "nothing of speech");
     }
 
