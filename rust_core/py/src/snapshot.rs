@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use carrel_core::base::error::Result;
 use carrel_core::query::parsed_query::ParsedQuery;
 use carrel_core::query::ranking::Candidate;
 use carrel_core::query::searcher::SearchOptions;
@@ -102,9 +101,7 @@ impl PySnapshot {
         let queries: Vec<&ParsedQuery> = queries.iter().map(|query| &query.get().0).collect();
         let own = PyReadFiles::default();
         let files = files.unwrap_or(&own);
-        let found = detached(py, || {
-            queries.iter().map(|query| self.0.find(query, &options, &files.0, &cancel.0)).collect::<Result<Vec<SearchResult>>>()
-        })?;
+        let found = detached(py, || self.0.find_each(&queries, &options, &files.0, &cancel.0))?;
         let hand_out = |one: SearchResult| (one.candidates.into_iter().map(PyCandidate).collect(), one.rarities);
         Ok(found.into_iter().map(hand_out).collect())
     }

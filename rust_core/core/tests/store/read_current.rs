@@ -149,6 +149,31 @@ fn a_quotation_is_found_among_many_that_hold_its_words() {
     }
 }
 
+#[test]
+fn questions_that_are_asked_together_are_answered_as_alone() {
+    let names: Vec<String> = (0..120).map(|i| format!("function_{i}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let workspace = Workspace::new(&[("a.py", &python(&names))]);
+    let store = workspace.open();
+    index(&store);
+    let snapshot = store.snapshot().unwrap();
+    let asked = |i: usize| {
+        let text = format!("def function_{} return value {}", i % names.len(), i / names.len());
+        ParsedQuery { search_text: text.clone(), quoted: text.clone(), text, ..ParsedQuery::default() }
+    };
+    // So many that they are asked side by side.
+    let queries: Vec<ParsedQuery> = (0..1_700).map(asked).collect();
+    let queries: Vec<&ParsedQuery> = queries.iter().collect();
+    let options = SearchOptions { pool: 9, ..SearchOptions::default() };
+    let together = snapshot.find_each(&queries, &options, &ReadFiles::default(), &token()).unwrap();
+    for (query, found) in queries.iter().zip(together) {
+        assert_eq!(found, snapshot.find(query, &options, &ReadFiles::default(), &token()).unwrap());
+    }
+    let cancelled = token();
+    cancelled.cancel();
+    assert!(snapshot.find_each(&queries, &options, &ReadFiles::default(), &cancelled).is_err());
+}
+
 /// Return the share of its own first line that the function `quoted` of a file holds word for word, once `bytes` were indexed and
 /// then changed; and how often the file was read as a whole.
 #[track_caller]

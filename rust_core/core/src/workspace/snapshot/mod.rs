@@ -6,12 +6,14 @@ mod read_current;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
+use rayon::prelude::*;
 pub use read_current::{CurrentChunk, LineRange, Read, ReadFiles};
 
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::base::sync::locked;
 use crate::index::segment_set::SegmentSet;
+use crate::query::dense::PARALLEL_FROM;
 use crate::query::filter::Filter;
 use crate::query::lexical::FileOutline;
 use crate::query::parsed_query::ParsedQuery;
@@ -86,6 +88,22 @@ impl Snapshot {
         }
         let words: Vec<&str> = query.words.iter().map(String::as_str).collect();
         Ok(SearchResult { candidates: signals.into_iter().map(Candidate::from).collect(), rarities: self.rarities(&words) })
+    }
+
+    /// Do [`Snapshot::find`] for several questions, which answers each as if it were alone: side by side where they look at many chunks.
+    pub fn find_each(
+        &self,
+        queries: &[&ParsedQuery],
+        options: &SearchOptions<'_>,
+        files: &ReadFiles,
+        cancel: &CancelToken,
+    ) -> Result<Vec<SearchResult>> {
+        let find = |query: &&ParsedQuery| self.find(query, options, files, cancel);
+        if queries.len() > 1 && queries.len() * self.chunks() >= PARALLEL_FROM as usize {
+            queries.par_iter().map(find).collect()
+        } else {
+            queries.iter().map(find).collect()
+        }
     }
 
     /// At most `files` files that pass the filter and may be read, those first whose definitions others use, each with at most `names`
