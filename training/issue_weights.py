@@ -49,8 +49,6 @@ HITS = 100
 LEAST_BEHIND = -8.0
 """Points behind the best file: further behind are those that a penalty puts there."""
 FILE_CUTOFFS, PLACE_CUTOFFS = (1, 3, 5, 10), (5, 10, 20)
-CHOSEN = [ChunkSignals._fields.index(name) for name in ChunkSignals._fields if name != "path_gain"]
-"""What is fitted. `path_gain` stays as it was set: nearly every place of these issues is in code."""
 FILE_SCORE, FILE_PLACE = (ChunkSignals._fields.index(name) for name in ("file_score", "file_place"))
 
 
@@ -114,9 +112,7 @@ def load(folder: Path, case: Case) -> Asked | None:
 
 def fit(asked: Sequence[Asked]) -> np.ndarray:
     """Return the weights of all signals."""
-    weights = np.array(FITTED)
-    weights[CHOSEN] = softmax_weights([Weighed(inputs(issue.chunks.signals), issue.chunks.is_right) for issue in asked])
-    return weights
+    return softmax_weights([Weighed(inputs(issue.chunks.signals), issue.chunks.is_right) for issue in asked])
 
 
 def softmax_weights(issues: Sequence[Weighed]) -> np.ndarray:
@@ -148,7 +144,7 @@ def inputs(signals: np.ndarray) -> np.ndarray:
     """Return the signals of chunks that are fitted."""
     x = signals.astype(np.float64)
     x[:, FILE_SCORE] = np.maximum(x[:, FILE_SCORE], LEAST_BEHIND)  # how far behind would rule the spread of the signal
-    return x[:, CHOSEN]
+    return x
 
 
 def hits(issue: Asked, weights: np.ndarray) -> Iterator[tuple[str, int, int]]:

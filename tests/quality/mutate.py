@@ -48,9 +48,7 @@ CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
-    ("search.localize", "_FILE_SHARE _DEFINES_TITLE_NAME _DEFINES_CODE_NAME _IN_TRACE", ISSUES),
-    ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _MODULE_NAMED _WRITES_MESSAGE", ISSUES),
-    ("search.localize", "_TOOLING_PENALTY _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS", ISSUES),
+    ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS", ISSUES),
     ("search.issue_chunks", "FITTED PLACE BEST_CHUNK_BONUS", ISSUES),
 )
 """Fitted constants by their modules, with the parts of the corpus that they can concern; of a table each entry."""

@@ -63,7 +63,6 @@ class IssueText:
     code_names: tuple[str, ...]
     frames: tuple[Frame, ...]
     paths: tuple[str, ...]  # that look like files, as written
-    modules: tuple[str, ...]  # dotted names
     is_output: bool  # nearly all of it: a person tells no more than a few words
     messages: tuple[str, ...]  # that a program printed, in output alone: the gravest, the last first
 
@@ -118,7 +117,6 @@ def read(text: str) -> IssueText | None:
         code_names=_unique(_names(code)),
         frames=tuple(frames),
         paths=_unique(match[0] for match in _PATH.finditer(clean)),
-        modules=_unique(match[0] for match in _DOTTED.finditer(clean)),
         is_output=printed is not None,
         messages=tuple(messages_of(printed or (), _MOST_MESSAGES)),
     )

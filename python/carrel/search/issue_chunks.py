@@ -35,7 +35,6 @@ class ChunkSignals(NamedTuple):
     whole_words: float
     file_score: float
     file_place: float
-    path_gain: float  # what its path adds to its file's score
     chunks_before: float  # how many chunks of its file the parts find before it, 10 at most
     lines: float  # their logarithm
     is_function: float
@@ -52,7 +51,6 @@ FITTED = ChunkSignals(
     whole_words=1.61,
     file_score=0.43,
     file_place=1.38,
-    path_gain=0.5,
     chunks_before=-0.17,
     lines=0.34,
     is_function=1.14,
@@ -60,8 +58,7 @@ FITTED = ChunkSignals(
     name_written=0.35,
     last_in_trace=1.34,
 )
-"""Together the logarithm of the odds that a fix changes a chunk, up to a constant. All but `path_gain` were fitted: the score of
-a file has that already, and it counts once more here so that tests come after code in small projects too."""
+"""Together the logarithm of the odds that a fix changes a chunk, up to a constant."""
 
 PLACE = 6.0
 """A place in a list counts 6 / (6 + places before it)."""
@@ -79,7 +76,6 @@ class FileStanding(NamedTuple):
 
     behind: float  # points behind the best file, 0 or less
     place: float  # 6 / (6 + files before it)
-    path_gain: float  # what its path adds to its score
 
 
 def order_chunks(
@@ -143,7 +139,6 @@ class _Weighing:
             self._whole.get(doc, 0.0),
             standing.behind,
             standing.place,
-            standing.path_gain,
             min(before, _MOST_BEFORE),
             math.log1p(r.end_line - r.start_line),
             float(r.callable),

@@ -35,38 +35,29 @@ _PINNED = frozenset({"pinned"})
 """The rule that would take the places of what writes a message."""
 
 # Fitted weights of files. A place in a list counts 6 / (6 + places before it), a score its share of the best one.
-_FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7, WHOLE: 0.0}
-_FILE_SCORE = {TITLE: 0.3, OPENING: 0.0, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
-_FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL, _FILE_SHARE = 1.0, 0.7, 0.2
+_FILE_PLACE = {TITLE: 2.1, OPENING: 1.3, LEAD: 0.9, NAMES: 0.7}
+_FILE_SCORE = {TITLE: 0.3, LEAD: 0.6, NAMES: 1.3, WHOLE: 0.9}
+_FILE_TITLE_DENSE, _FILE_TITLE_LEXICAL = 1.0, 0.7
 _FILE_CHUNKS = 0.25
 """For the logarithm of how many of its chunks the parts find, for its length."""
 _FEW_WORDS = 400
 """A file of fewer is no longer than one of so many."""
-_DEFINES_TITLE_NAME, _DEFINES_CODE_NAME = 0.5, 0.2
-_IN_TRACE, _LAST_IN_TRACE, _PATH_NAMED, _MODULE_NAMED = 0.5, 1.0, 0.85, 0.5
+_LAST_IN_TRACE, _PATH_NAMED = 1.0, 0.85
 
-_WRITES_MESSAGE = 4.0
-"""More than all that a file usually has beside."""
 _LEAST_HELD, _LEAST_WORDS = 0.8, 3
 """A chunk writes a message if its text holds so much of it, in so many words."""
 _MOST_WRITERS = 2
 """Of each message."""
 
-_TOOLING_PENALTY = -0.9
-_TEST_OR_DOCUMENT_PENALTY = -6.0
+_TEST_OR_DOCUMENT_PENALTY = -13.0
 """Tests, documents, examples and data: a fix changes code, so they come after all of it unless the title asks for them."""
 
 _BEST_PLACES = 3
 """A place further down a list is no reason that a person would give."""
-_MOST_DEFINERS = 8
-"""A name that more chunks define tells nothing."""
 _MOST_LISTED = 50
 """So many definers of a name are looked up."""
 _MOST_OWNERS = 2
-"""A path or module that more files could be is nobody's."""
-_MOST_PARTS = 20
-"""A dotted word of more parts is data."""
-_MOST_NAMES_LOOKED_UP = 100
+"""A path that more files could be is nobody's."""
 _MOST_FRAMES = 10
 """So many functions of a trace come first, the innermost ones: callers far out say little."""
 _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
@@ -87,15 +78,11 @@ _ASKED_FOR = (
     ),
 )
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
-_TOOLING_PATH = lazy_pattern(
-    r"(?:^|/)(?:scripts?|tools|bin|release|packaging)/|(?:^|/)(?:setup|noxfile|versioneer|_?version)\.py$"
-)
 
 
 @dataclass(slots=True)
 class _FileEvidence:
     score: float = 0.0
-    path_gain: float = 0.0  # what its path alone adds
     reasons: dict[str, None] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)  # where it stands for each part of the text, 0 for the first
     best: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -148,10 +135,10 @@ def localize(
     context = next((about for part, (_, about) in zip(prepared.texts, results, strict=True) if part == LEAD), results[0][1])
     watch.lap("rank")
     definers = _definers(view, issue)
-    files = _files(issue, lists, definers)
+    files = _files(issue, lists)
     writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
     for writer in writers:
-        files[writer.path].add(_WRITES_MESSAGE, "writes the message")
+        files[writer.path].add(0.0, "writes the message")
 
     def relevant(candidate: Candidate) -> float:
         return relevance(candidate, context.question, prepared.model.floor)
@@ -192,21 +179,19 @@ def _best_of(pinned: frozenset[str], order: Order) -> dict[int, int]:
 
 
 def _definers(view: SnapshotView, issue: IssueText) -> Definers:
-    """Look up who defines the names of the title and of the code, and the functions of the trace."""
-    names = [*issue.title_names[:_MOST_NAMES_LOOKED_UP], *issue.code_names[:_MOST_NAMES_LOOKED_UP]]
-    names += [frame.function for frame in issue.frames if frame.function]
-    names = list(dict.fromkeys(names))
+    """Look up who defines the functions of the trace."""
+    names = list(dict.fromkeys(frame.function for frame in issue.frames if frame.function))
     return dict(zip(names, view.exact_definitions(names, _MOST_LISTED), strict=True)) if names else {}
 
 
-def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Definers) -> dict[str, _FileEvidence]:
+def _files(issue: IssueText, lists: dict[str, list[Candidate]]) -> dict[str, _FileEvidence]:
     files: dict[str, _FileEvidence] = defaultdict(_FileEvidence)
     chunks: dict[str, set[int]] = defaultdict(set)
     words: dict[str, int] = {}
     for part, ranked in lists.items():
         top = max((r.score for r in ranked), default=0.0)
         for place, path in enumerate(dict.fromkeys(r.path for r in ranked)):
-            files[path].add(_FILE_PLACE[part] * PLACE / (PLACE + place))
+            files[path].add(_FILE_PLACE.get(part, 0.0) * PLACE / (PLACE + place))
             files[path].places[part] = place
         for r in ranked:
             best = files[r.path].best
@@ -216,18 +201,14 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]], definers: Define
             if part == TITLE:
                 best["dense"] = max(best["dense"], r.dense)
                 best["lexical"] = max(best["lexical"], r.lexical)
-            elif part == WHOLE:
-                best["share"] = max(best["share"], r.file_share)
     later_kinds = _later_kinds(issue.title)
     generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
     for path, evidence in files.items():
         best = evidence.best
         evidence.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
-        evidence.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"] + _FILE_SHARE * best["share"])
+        evidence.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"])
         evidence.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
-        evidence.path_gain = _path_gain(path, later_kinds, is_generated=path in generated)
-        evidence.add(evidence.path_gain)
-    _add_definers(issue, files, definers)
+        evidence.add(_path_gain(path, later_kinds, is_generated=path in generated))
     _add_named_places(issue, files)
     return files
 
@@ -239,54 +220,22 @@ def _later_kinds(title: str) -> frozenset[str]:
 
 def _path_gain(path: str, later_kinds: frozenset[str], *, is_generated: bool) -> float:
     steps_back = not later_kinds.isdisjoint(path_kinds(path)) or (is_generated and "generated" in later_kinds)
-    return (_TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0) + (_TOOLING_PENALTY if _TOOLING_PATH.search(path) else 0.0)
-
-
-def _add_definers(issue: IssueText, files: dict[str, _FileEvidence], definers: Definers) -> None:
-    """Find files that define a name of the title or of the code, when few do."""
-    for names, weight, where in (
-        (issue.title_names, _DEFINES_TITLE_NAME, "title"),
-        (issue.code_names, _DEFINES_CODE_NAME, "code"),
-    ):
-        gains: dict[str, float] = defaultdict(float)
-        reasons: dict[str, str] = {}
-        for name in names[:_MOST_NAMES_LOOKED_UP]:
-            exact = definers[name]
-            if len(exact) <= _MOST_DEFINERS:
-                for path in {path for _, path in exact}:
-                    gains[path] += 1 / len(exact)
-                    reasons.setdefault(path, f"defines {name}, which the {where} names")
-        for path, gain in gains.items():
-            if path in files:
-                files[path].add(weight * min(gain, 2.0), reasons[path])
+    return _TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0
 
 
 def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:
-    """Find files that a stack trace, a path or a dotted module name stands for."""
+    """Find files that a stack trace or a path stands for."""
     by_name: dict[str, list[str]] = defaultdict(list)
     for path in files:
         by_name[path.rpartition("/")[2]].append(path)
-    last: dict[str, float] = {}
-    for number, frame in enumerate(issue.frames, 1):
-        for path in _owners(by_name, frame.path):
-            last[path] = number / len(issue.frames)
-    latest = max(last.values(), default=0.0)
-    for path, share in last.items():
-        if path in files:
-            at_the_end = _LAST_IN_TRACE if share == latest else 0.0
-            files[path].add(
-                _IN_TRACE * share + at_the_end, "the last of its files in the trace" if at_the_end else "in the trace"
-            )
+    traced = [owners for frame in issue.frames if (owners := _owners(by_name, frame.path))]
+    for path in {path for owners in traced for path in owners}:
+        if path in traced[-1]:
+            files[path].add(_LAST_IN_TRACE, "the last of its files in the trace")
+        else:
+            files[path].add(0.0, "in the trace")
     for path in {owner for written in issue.paths for owner in _owners(by_name, written.removeprefix("./"))}:
-        if path in files:
-            files[path].add(_PATH_NAMED, "named by its path")
-    modules: dict[str, int] = defaultdict(int)
-    for module in issue.modules:
-        for path in _module_files(by_name, module):
-            modules[path] += 1
-    for path, times in modules.items():
-        if path in files:
-            files[path].add(_MODULE_NAMED * min(times, 2), "named as a module")
+        files[path].add(_PATH_NAMED, "named by its path")
 
 
 def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
@@ -304,22 +253,6 @@ def _owners(by_name: dict[str, list[str]], written: str) -> Sequence[str]:
     return owners if len(owners) <= _MOST_OWNERS else ()
 
 
-def _module_files(by_name: dict[str, list[str]], dotted: str) -> Sequence[str]:
-    """Return the files of the longest beginning of a dotted name that is a module: `a.b.c` may be c in a/b.py."""
-    parts = dotted.split(".")[:_MOST_PARTS]
-    for take in range(len(parts), 1, -1):
-        folder = "/".join(parts[: take - 1])
-        stem = parts[take - 1]
-        ends = [f"{folder}/{stem}.{suffix}" for suffix in ("py", "java", "kt", "scala", "ex", "hs", "cs")]
-        ends.append(f"{folder}/{stem}/__init__.py")
-        paths = [
-            path for end in ends for path in by_name.get(end.rpartition("/")[2], ()) if path == end or path.endswith("/" + end)
-        ]
-        if paths:
-            return paths if len(paths) <= _MOST_OWNERS else ()
-    return ()
-
-
 def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
     """Return where each file stands."""
     best = max((evidence.score for evidence in files.values()), default=0.0)
@@ -328,7 +261,6 @@ def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
         path: FileStanding(
             behind=files[path].score - best,
             place=PLACE / (PLACE + place),
-            path_gain=files[path].path_gain,
         )
         for place, path in enumerate(by_score)
     }
