@@ -44,7 +44,7 @@ TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
-    ("search.conversation", "SHARE SHARE_OF_FOLLOW_UP", TURNS),
+    ("search.conversation", "SHARE", TURNS),
     ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),

@@ -23,14 +23,13 @@ def judged(docs: Sequence[int]) -> list[Place]:
     return [Place(Candidate(doc, PATHS[doc], doc, doc, dense=0.5), 0.0, 0.0) for doc in docs]
 
 
-def joined(own: Order, *others: Order, share: float = 0.4) -> list[tuple[int, float]]:
-    return [(one.candidate.doc, round(one.score, 3)) for one in join(own, others, share, judged).places]
+def joined(own: Order, *others: Order) -> list[tuple[int, float]]:
+    return [(one.candidate.doc, round(one.score, 3)) for one in join(own, others, judged).places]
 
 
 def test_a_file_counts_by_its_best_places_in_all_searches() -> None:
     own = search((1, "a.py", 10.0), (2, "b.py", 9.0), (3, "b.py", 1.0))
-    assert joined(own, search((4, "b.py", 2.0)), share=0.4)[0][0] == 2, "another place of b.py speaks for it"
-    assert joined(own, search((4, "b.py", 2.0)), share=0.05)[0][0] == 1
+    assert joined(own, search((4, "b.py", 2.0)))[0][0] == 2, "another place of b.py speaks for it"
 
 
 def test_the_own_search_has_the_scale_and_others_their_share() -> None:
@@ -40,7 +39,7 @@ def test_the_own_search_has_the_scale_and_others_their_share() -> None:
 
 
 def test_what_only_others_found_is_judged_by_the_question_itself() -> None:
-    first, second = join(search((1, "a.py", 10.0)), [search((5, "other.py", 4.0))], 0.4, judged).places
+    first, second = join(search((1, "a.py", 10.0)), [search((5, "other.py", 4.0))], judged).places
     assert (first.candidate.doc, second.candidate.doc, second.candidate.dense) == (1, 5, 0.5)
     assert second.score < first.score
     assert second.relevance == 0.1, "as relevant as the search says that found it"
@@ -64,7 +63,7 @@ def test_every_place_is_there_once_and_scores_fall(own: list[tuple[int, float]],
     def seen(docs: Sequence[int]) -> list[Place]:
         return [Place(Candidate(doc, f"{doc % 3}.py", doc, doc), 0.0, 0.0) for doc in docs]
 
-    places = join(searches[0], searches[1:], 0.4, seen).places
+    places = join(searches[0], searches[1:], seen).places
     assert sorted(one.candidate.doc for one in places) == sorted({doc for found in (own, *others) for doc, _ in found})
     scores = [place.score for place in places]
     assert scores == sorted(scores, reverse=True)

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from carrel.search.order import Order, Place, sort
 
-SHARE, SHARE_OF_FOLLOW_UP = 0.2, 0.4
-"""Weigh each search with the conversation against the question's own: one that seems to stand alone, and one that leans."""
+SHARE = 0.4
+"""Weighs each search with the conversation against the question's own."""
 _SMALL = 1e-9
 """Less than this is the rounding of numbers."""
 
 
-def joined(base: Order, others: Sequence[Order], share: float, judged: Callable[[Sequence[int]], Sequence[Place]]) -> Order:
-    """Return the candidates of all searches in one order; each of the `others` counts for `share`.
+def joined(base: Order, others: Sequence[Order], judged: Callable[[Sequence[int]], Sequence[Place]]) -> Order:
+    """Return the candidates of all searches in one order; each of the `others` counts for `SHARE`.
 
     A file's score is the sum of its best scores, each as a part of the best one of that search: searches often find different
     places of a file. Its chunks follow by the sum of theirs. `judged` gives the question's own view of what only `others` found.
@@ -27,7 +27,7 @@ def joined(base: Order, others: Sequence[Order], share: float, judged: Callable[
     paths = {doc: place.candidate.path for doc, place in places.items()}
     of_chunk, of_file, first = dict.fromkeys(places, 0.0), defaultdict[str, float](float), defaultdict[str, float](float)
     relevance = {doc: place.relevance for doc, place in places.items()}
-    for weight, order in ((1.0, base), *((share, other) for other in others)):
+    for weight, order in ((1.0, base), *((SHARE, other) for other in others)):
         top, best = order.best, defaultdict[str, float](float)
         for place in order.places:
             doc = place.candidate.doc
@@ -41,7 +41,7 @@ def joined(base: Order, others: Sequence[Order], share: float, judged: Callable[
     for doc, total in of_chunk.items():
         path = paths[doc]
         first[path] = max(first[path], total)
-    scale = max(base.best, 0.0) / (1.0 + share * len(others))
+    scale = max(base.best, 0.0) / (1.0 + SHARE * len(others))
 
     def placed(doc: int, place: Place) -> Place:
         path = paths[doc]

@@ -24,7 +24,7 @@ from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
 from carrel.search.candidates import Stopwatch, search_each
 from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
-from carrel.search.conversation import SHARE, SHARE_OF_FOLLOW_UP, joined
+from carrel.search.conversation import joined
 from carrel.search.focus import focus
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.localize import LocatedFile, localize
@@ -230,7 +230,6 @@ class _Search:
         order = joined(
             first,
             rest,
-            SHARE_OF_FOLLOW_UP if self._prepared.follow_up.text else SHARE,
             lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor), context),
         )
         return order, max((confidence(other.ranked, about.question, self._floor) for other, about in others), default=0.0)
