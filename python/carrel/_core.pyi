@@ -699,8 +699,8 @@ def ranking_weights() -> dict[str, float]:
     """What the rules weigh, by name: the fitted values."""
 
 def path_kinds(path: str) -> list[str]:
-    """Which kinds of files that questions seldom mean a path is of: test, example, compatibility, re-export, declaration,
-    generated, prose, data."""
+    """Which kinds of files that questions seldom mean a path is of: test, example, re-export, declaration, generated,
+    prose, changes, data."""
 
 def best_lines(text: str, symbol: str, signature: str, rarities: Mapping[str, float], lines: int, *, sought: bool) -> int:
     """Which line, from 0, the `lines` lines begin with that say most about the question whose stemmed words have `rarities`.

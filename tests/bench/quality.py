@@ -40,15 +40,15 @@ HELD_OUT = 12
 SHOWN = ("ndcg10", "recall10", "hit1", "recall@500t", "recall@1000t", "recall@2000t")
 RULES = {
     "words": "words",
-    "meaning": "meaning meaning_of_symbol",
+    "meaning": "meaning",
     "coverage": "coverage",
     "whole_file": "whole_file whole_file_of_change",
     "path_match": "path_exact path_prefix path_covered",
     "in_scope": "in_scope",
     "substance": "file_length chunk_lines",
-    "name_match": "defines_symbol defines_named",
+    "name_match": "defines_named",
     "verbatim": "verbatim unrivalled",
-    "path_penalty": "test example compatibility re_export declaration generated prose data",
+    "path_penalty": "test secondary",
     "coherence": "coherence",
     "spread": "file_decay",
 }

@@ -29,12 +29,7 @@ from carrel.search.retriever import Ranking
 
 RESULTS = Path(__file__).parent / "mutations.json"
 NOTICED = 0.005
-FACTORS = frozenset(
-    """
-    in_its_file constructor test example compatibility re_export declaration generated prose data path_of_change in_front open
-    file_decay
-    """.split()  # noqa: SIM905 - a list of words reads best as text
-)
+FACTORS = frozenset({"test", "secondary", "path_of_change", "in_front", "open", "file_decay"})
 OFF = dict.fromkeys(FACTORS, 1.0)
 """What leaves a weight of the ranking out, where that isn't zero."""
 IN_SCENES = frozenset({"in_front", "open", "nearby", "related"})
@@ -45,7 +40,7 @@ SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
     ("search.conversation", "SHARE", TURNS),
-    ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BEST", SURE),
+    ("search.certainty", "OF_QUESTION CONFIDENCE BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
     ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS", ISSUES),

@@ -176,9 +176,12 @@ def is_named(symbol: str, identifier: str) -> bool:
 
 
 def ends_with(symbol: str, identifier: str) -> bool:
-    """Tell whether a symbol's last parts are those of an identifier; of one without qualifiers every symbol's are."""
-    wanted = _SEPARATOR.split(identifier)
-    return len(wanted) == 1 or _parts(symbol)[-len(wanted) :] == wanted
+    """Tell whether a symbol's last parts are those of an identifier; without qualifiers all are but a constructor's.
+
+    A constructor is called like its class, which is what is meant.
+    """
+    wanted, parts = _SEPARATOR.split(identifier), _parts(symbol)
+    return parts[-2:] != 2 * wanted if len(wanted) == 1 else parts[-len(wanted) :] == wanted
 
 
 def _parts(symbol: str) -> list[str]:

@@ -15,8 +15,6 @@ from carrel.question.query_words import ParsedQuery
 
 OF_QUESTION = (-4.8, 2.25)
 """Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
-OF_SYMBOL = (-4.75, 1.27)
-"""The same of a question that is a symbol alone, whose definition scores much more."""
 FLOOR_OF_FIT = 0.15
 """The cosine below which a hit of the model is noise that these were fitted with."""
 
@@ -42,9 +40,9 @@ OF_A_TRACE = 0.9
 around say little. Set, not fitted."""
 
 
-def log_odds(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
+def log_odds(candidate: Candidate, floor: float) -> float:
     """Return the logarithm of the odds that a candidate answers; `floor` is that of the model that gave its cosine."""
-    bias, weight = OF_SYMBOL if question.is_symbol else OF_QUESTION
+    bias, weight = OF_QUESTION
     dense = candidate.dense
     value = bias + weight * (candidate.own_score - dense + above(dense, floor))
     return value if math.isfinite(value) else bias
@@ -55,9 +53,9 @@ def above(cosine: float, floor: float) -> float:
     return cosine - (floor - FLOOR_OF_FIT) if cosine > 0 else cosine
 
 
-def relevance(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
+def relevance(candidate: Candidate, floor: float) -> float:
     """Return how likely it is that a candidate answers, from 0 to 1."""
-    return _share(log_odds(candidate, question, floor))
+    return _share(log_odds(candidate, floor))
 
 
 def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> float:
@@ -69,15 +67,15 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
     says = question.has_telling_words or any(candidate.literal for candidate in ordered[:BEST])
     if not ordered or ((question.is_small_talk or not says) and ordered[0].defines < 1):
         return 0.0
-    values = features(ordered, question, floor)
+    values = features(ordered, floor)
     bias, of_meaning = BY_MEANING
     return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[-1]))
 
 
-def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float]:
+def features(ordered: Sequence[Candidate], floor: float) -> tuple[float, float, float, float]:
     """Return what the confidence weighs: 1, and the most of the best candidates in log odds, share of the terms, and cosine."""
     best = ordered[:BEST]
-    odds, covered = max(log_odds(candidate, question, floor) for candidate in best), max(candidate.covered for candidate in best)
+    odds, covered = max(log_odds(candidate, floor) for candidate in best), max(candidate.covered for candidate in best)
     return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best)
 
 

@@ -218,7 +218,7 @@ class _Search:
         named = text.question.places
         docs = chunks_of_frames(self._view, named, self._query.filters, self._cancel) if named else ()
         candidates = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
-        return self._placed(candidates, context)
+        return self._placed(candidates)
 
     def _with_conversation(self, question_order: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
         """Return the order joined with what the texts find that take in what was said, and how sure these are."""
@@ -230,7 +230,7 @@ class _Search:
         order = joined(
             first,
             rest,
-            lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor), context),
+            lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor)),
         )
         return order, max((confidence(other.ranked, about.question, self._floor) for other, about in others), default=0.0)
 
@@ -238,15 +238,15 @@ class _Search:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
 
     def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> Order:
-        return Order(self._placed(rank(candidates, context, self._editor), context))
+        return Order(self._placed(rank(candidates, context, self._editor)))
 
-    def _placed(self, candidates: Sequence[Candidate], context: RankingContext) -> tuple[Place, ...]:
-        return placed(candidates, context, self._floor)
+    def _placed(self, candidates: Sequence[Candidate]) -> tuple[Place, ...]:
+        return placed(candidates, self._floor)
 
 
-def placed(candidates: Sequence[Candidate], context: RankingContext, floor: float) -> tuple[Place, ...]:
+def placed(candidates: Sequence[Candidate], floor: float) -> tuple[Place, ...]:
     """Return candidates in their places, each with its relevance."""
-    return tuple(Place(candidate, candidate.score, relevance(candidate, context.question, floor)) for candidate in candidates)
+    return tuple(Place(candidate, candidate.score, relevance(candidate, floor)) for candidate in candidates)
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:

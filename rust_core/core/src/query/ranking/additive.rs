@@ -1,7 +1,7 @@
 //! Additive rules: what each candidate gains.
 
 use super::{Candidate, RankingContext};
-use crate::query::matching::{PathMatch, name_stems, path_words};
+use crate::query::matching::{PathMatch, name_stems};
 
 type Rule = fn(&[Candidate], &RankingContext) -> Vec<f64>;
 
@@ -23,11 +23,9 @@ fn words(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     candidates.iter().map(|candidate| context.weights.words * candidate.lexical).collect()
 }
 
-/// Cosine of the vectors; a bare symbol is looked up by its name rather.
+/// Cosine of the vectors.
 fn meaning(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weights = &context.weights;
-    let weight = if context.is_symbol { weights.meaning_of_symbol } else { weights.meaning };
-    candidates.iter().map(|candidate| weight * candidate.dense.max(0.0)).collect()
+    candidates.iter().map(|candidate| context.weights.meaning * candidate.dense.max(0.0)).collect()
 }
 
 /// Few words often are worth less than all words once.
@@ -84,23 +82,10 @@ fn substance(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
         .collect()
 }
 
-/// The chunk defines a symbol that the question names; more so when the file is called like it.
+/// The chunk defines a symbol that the question names.
 fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weights = &context.weights;
-    let of_one = weights.defines_named / context.symbol_count.max(1) as f64;
-    let weight = if context.is_symbol { weights.defines_symbol } else { of_one };
-    let gain = |candidate: &Candidate| {
-        if candidate.defines == 0.0 {
-            return 0.0;
-        }
-        let called_like_it = || {
-            let words = path_words(&candidate.path);
-            context.symbol_words.iter().all(|word| words.contains(word))
-        };
-        let in_its_file = if !context.symbol_words.is_empty() && called_like_it() { weights.in_its_file } else { 1.0 };
-        weight * candidate.defines * in_its_file * if is_constructor(candidate) { weights.constructor } else { 1.0 }
-    };
-    candidates.iter().map(gain).collect()
+    let weight = context.weights.defines_named / context.symbol_count.max(1) as f64;
+    candidates.iter().map(|candidate| weight * candidate.defines).collect()
 }
 
 /// The text holds what was asked for word for word; more so where nothing but this file's kind holds it.
@@ -112,14 +97,4 @@ fn verbatim(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
                 + context.weights.unrivalled * candidate.verbatim_evidence.unrivalled
         })
         .collect()
-}
-
-/// Named like its class, which is what a question for that name is about.
-fn is_constructor(candidate: &Candidate) -> bool {
-    let separates = ['.', ':', '#', '\\'];
-    let symbol = candidate.symbol.to_lowercase();
-    let mut names = symbol.rsplit(separates).filter(|name| !name.is_empty());
-    candidate.callable
-        && !symbol.ends_with(separates)
-        && matches!((names.next(), names.next()), (Some(own), Some(around)) if own == around)
 }

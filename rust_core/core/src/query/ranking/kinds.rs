@@ -11,8 +11,6 @@ pub enum PathKind {
     Test,
     /// Examples, documentation, benchmarks.
     Example,
-    /// Old ways that are kept.
-    Compatibility,
     /// Files that hand on what others hold.
     ReExport,
     /// Declarations without bodies.
@@ -33,7 +31,6 @@ impl PathKind {
         match self {
             Self::Test => "test",
             Self::Example => "example",
-            Self::Compatibility => "compatibility",
             Self::ReExport => "re-export",
             Self::Declaration => "declaration",
             Self::Generated => "generated",
@@ -48,7 +45,6 @@ impl PathKind {
         match self {
             Self::Test => &["test", "tests", "spec", "specs", "fixture", "fixtures", "mock", "mocks"],
             Self::Example => &["example", "examples", "sample", "demo", "benchmark", "benchmarks", "doc", "docs", "tutorial"],
-            Self::Compatibility => &["compat", "compatibility", "legacy", "deprecated", "polyfill", "shim"],
             Self::ReExport | Self::Declaration | Self::Changes => &[],
             Self::Generated => &["generated", "protobuf"],
             Self::Prose => &["doc", "docs", "documentation", "readme", "guide", "tutorial", "changelog", "markdown", "blog"],
@@ -82,7 +78,7 @@ macro_rules! prose {
     };
 }
 
-const PATTERNS: [(PathKind, &str); 13] = [
+const PATTERNS: [(PathKind, &str); 12] = [
     (PathKind::Test, r"(?:^|/)(?:tests?|__tests__|testing|test[-_]suite|testdata|fixtures?|e2e|mocks?|__mocks__)/"),
     (
         PathKind::Test,
@@ -91,7 +87,6 @@ const PATTERNS: [(PathKind, &str); 13] = [
     // Where tests are called specs. Elsewhere a folder of that name holds what specifies something, in code.
     (PathKind::Test, r"(?:^|/)specs?/(?:[^/]*/)*[^/]*\.(?:rb|rake|cr|lua|moon|coffee|[cm]?[jt]sx?)$"),
     (PathKind::Example, r"(?:^|/)(?:_?examples?|samples?|demos?|docs?|docs?_src|bench(?:es|marks?)?|playground|tutorials?)/"),
-    (PathKind::Compatibility, r"(?:^|/)(?:_?compat|legacy|deprecated|polyfills?|shims?)(?:/|\.\w+$)"),
     (PathKind::ReExport, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|prelude\.\w+)$"),
     (PathKind::Declaration, r"\.d\.[cm]?ts$|\.pyi$"),
     (
@@ -143,7 +138,7 @@ mod tests {
 
     #[test]
     fn paths_tell_what_they_are() {
-        use PathKind::{Changes, Compatibility, Data, Declaration, Example, Generated, Prose, ReExport, Test};
+        use PathKind::{Changes, Data, Declaration, Example, Generated, Prose, ReExport, Test};
         for (path, kinds) in [
             ("src/parser.py", &[][..]),
             ("tests/test_parser.py", &[Test]),
@@ -154,7 +149,7 @@ mod tests {
             ("pkg/types/spec/errors.go", &[]),
             ("spec/openapi.yaml", &[Data]),
             ("docs/guide.md", &[Example, Prose]),
-            ("lib/compat/a.rb", &[Compatibility]),
+            ("lib/compat/a.rb", &[]),
             ("pkg/__init__.py", &[ReExport]),
             ("types/index.d.ts", &[Declaration]),
             ("api_pb2.py", &[Generated]),

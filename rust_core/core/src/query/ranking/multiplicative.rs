@@ -13,15 +13,9 @@ pub const MULTIPLICATIVE: [(&str, Rule); 4] =
 
 fn penalty(kind: PathKind, weights: &Weights) -> f64 {
     match kind {
-        PathKind::Test => weights.test,
-        PathKind::Example => weights.example,
-        PathKind::Compatibility => weights.compatibility,
-        PathKind::ReExport => weights.re_export,
-        PathKind::Generated => weights.generated,
-        PathKind::Prose => weights.prose,
+        PathKind::Test | PathKind::Example => weights.test,
         PathKind::Changes => 1.0,
-        PathKind::Declaration => weights.declaration,
-        PathKind::Data => weights.data,
+        _ => weights.secondary,
     }
 }
 

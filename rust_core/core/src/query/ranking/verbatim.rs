@@ -59,8 +59,7 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
             return VerbatimEvidence::default();
         }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
-        let is_whole = candidate.verbatim >= most - ALIKE
-            && (holds_all(candidate, weights) || (is_name && candidate.verbatim >= weights.whole_share));
+        let is_whole = candidate.verbatim >= most - ALIKE && candidate.verbatim >= weights.whole_share;
         let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= weights.few_files;
         let is_unrivalled = if penalised { is_more || (few && !context.is_change) } else { few };
         if penalised && !is_unrivalled {
@@ -112,24 +111,17 @@ fn is_named_with_its_holder(candidate: &Candidate, context: &RankingContext) -> 
     })
 }
 
+/// How far a run is a quotation: from nothing at the least share to 1 where it is all of the question.
 fn strength(candidate: &Candidate, is_name: bool, weights: &Weights) -> f64 {
-    let of_run = match candidate.verbatim_words {
-        0 | 1 => weights.least_of_1_word,
-        2 => weights.least_of_2_words,
-        3 => weights.least_of_3_words,
-        _ => weights.least_of_more_words,
-    };
-    let least = if is_name { weights.least_of_name.min(of_run) } else { of_run };
-    ((candidate.verbatim - least) / weights.verbatim_span).clamp(0.0, 1.0)
+    if !is_name && f64::from(candidate.verbatim_words) <= weights.words_of_name {
+        return if candidate.verbatim >= weights.whole_share { weights.short_run } else { 0.0 };
+    }
+    ((candidate.verbatim - weights.least_share) / (weights.whole_share - weights.least_share)).clamp(0.0, 1.0)
 }
 
 /// The same of a question that reads like a wish for a change: its words describe what is not there yet, unless all of them are.
 fn of_a_wish(candidate: &Candidate, weights: &Weights) -> f64 {
-    f64::from(u8::from(holds_all(candidate, weights) && !lists_changes(&candidate.path)))
-}
-
-fn holds_all(candidate: &Candidate, weights: &Weights) -> bool {
-    candidate.verbatim >= weights.whole_share && f64::from(candidate.verbatim_words) >= weights.whole_words
+    f64::from(u8::from(candidate.verbatim >= weights.whole_share && !lists_changes(&candidate.path)))
 }
 
 /// A list of changes repeats their headings: it is not where the thing is.
@@ -183,8 +175,8 @@ mod tests {
         for (path, verbatim, words, expected) in [
             ("tests/test_a.py", 1.0, 5, "tests/test_a.py"),
             ("tests/test_a.py", 0.9, 5, "src/a.py"), // described, not quoted
-            ("tests/test_a.py", 1.0, 2, "src/a.py"), // too short
-            ("CHANGELOG.md", 1.0, 5, "src/a.py"),    // tells that it was done
+            ("tests/test_a.py", 1.0, 2, "tests/test_a.py"),
+            ("CHANGELOG.md", 1.0, 5, "src/a.py"), // tells that it was done
         ] {
             assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, false)], true), expected, "{path} {verbatim}");
         }

@@ -36,8 +36,6 @@ weights! {
     words: 0.8,
     /// The cosine of a question.
     meaning: 1.1,
-    /// The same of a bare symbol, which is looked up by its name rather.
-    meaning_of_symbol: 0.45,
     /// The share of a question's terms that a chunk holds.
     coverage: 0.1,
     /// What the file holds of a question's weight.
@@ -59,54 +57,27 @@ weights! {
     file_length: 0.08,
     /// Lines of a chunk.
     chunk_lines: 0.15,
-    /// Defines a symbol that is all of the question.
-    defines_symbol: 2.2,
     /// Defines a symbol that a question names.
     defines_named: 0.6,
-    /// A factor of these for a file that is called like the symbol.
-    in_its_file: 1.2,
-    /// A factor of these for what is named like its class.
-    constructor: 0.5,
     /// Text that stands word for word.
     verbatim: 0.5,
     /// The same where few hold as much.
     unrivalled: 1.5,
-    /// The least share of the question's weight that a run of one word must hold to count: short runs stand in many texts.
-    least_of_1_word: 0.97,
-    /// The same of two words.
-    least_of_2_words: 0.9,
-    /// The same of three words.
-    least_of_3_words: 0.72,
-    /// The same of more words.
-    least_of_more_words: 0.45,
-    /// The same of an identifier in its own case.
-    least_of_name: 0.45,
-    /// From the least share on, strength grows to 1 within this.
-    verbatim_span: 0.2,
+    /// The least share of the question's weight that a run must hold to count.
+    least_share: 0.5,
     /// A run of so few words is told by the identifier in it.
     words_of_name: 2.0,
-    /// A text holds all of the question if it is by this share …
+    /// How far such a run without one is a quotation where it is all of the question: short runs stand in many texts.
+    short_run: 0.15,
+    /// A text holds all of the question if it is by this share.
     whole_share: 0.97,
-    /// … and so many words: fewer stand in a row by chance.
-    whole_words: 3.0,
     /// What more files hold literally counts less for each.
     few_files: 3.0,
-    /// A factor for tests.
+    /// A factor for tests and examples.
     test: 0.2,
-    /// A factor for examples.
-    example: 0.3,
-    /// A factor for old ways that are kept.
-    compatibility: 0.8,
-    /// A factor for what hands on what others hold.
-    re_export: 0.5,
-    /// A factor for declarations.
-    declaration: 0.7,
-    /// A factor for what a program wrote.
-    generated: 0.5,
-    /// A factor for text for people.
-    prose: 0.5,
-    /// A factor for settings, markup, tables.
-    data: 0.6,
+    /// A factor for other files that a question is seldom about: what hands on what others hold, declarations, what a program
+    /// wrote, text for people, settings, markup, tables.
+    secondary: 0.5,
     /// A factor for the active file.
     in_front: 1.15,
     /// A factor for open files.
