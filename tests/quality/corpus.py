@@ -1,9 +1,10 @@
 """A frozen corpus: questions, issues and follow-ups about packages that requirements/dev.txt pins, and about a small project.
 
 `python tests/quality/corpus.py` prints the figures, `--freeze` writes them to figures.json, with which test_quality.py compares.
-questions.json and depot.json hold questions with the files that answer them, scenes.json those asked with a file in front,
+questions.json and depot.json hold questions with the files that answer them, changes.json subjects of commits with the files that
+they changed, quotes.json what stands in a file, alone or among other words, scenes.json questions asked with a file in front,
 issues.json texts with the files and functions that a fix would change, follow_ups.json questions with what was said before, of
-which some change the topic. The text and the answers are our own and had no part in fitting anything.
+which some change the topic. Nothing of it had a part in fitting anything.
 
 Every figure is from 0 to 1, a value a case. This file imports nothing of the tests, so that another build can run it.
 """
@@ -43,7 +44,7 @@ ALL = "all packages"
 """Side by side in one folder, so that issues have something to choose from."""
 HITS = 50
 PACK = Budget(1_000, "tokens")
-KINDS = ("questions", "scenes", "issues", "follow-ups", "topic changes")
+KINDS = ("questions", "changes", "quotes", "scenes", "issues", "follow-ups", "topic changes")
 PARTS = (*KINDS, "packs", "unsure")
 
 Place = tuple[str, int, int]
@@ -53,13 +54,14 @@ Values = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question about a package, and the files that answer it; `functions` are places in them."""
+    """A question about a package, and the files that answer it; `functions` are places in them, `quoted` stands there."""
 
     kind: str
     package: str
     question: Question
     files: frozenset[str]
     functions: tuple[str, ...] = ()
+    quoted: str = ""
 
     @property
     def index(self) -> str:
@@ -88,11 +90,13 @@ def package_folder(name: str) -> Path:
 def cases() -> list[Case]:
     """Return all of them."""
     depot = _load("depot.json")
-    asked = [*_load("questions.json").items(), (DEPOT, depot["questions"])]
+    asked = [("questions", DEPOT, depot["questions"])]
+    for kind in ("questions", "changes", "quotes"):
+        asked += [(kind, package, questions) for package, questions in _load(f"{kind}.json").items()]
     found = [
-        Case("questions", package, Question(Query(text, HITS)), frozenset(files))
-        for package, questions in asked
-        for text, files in questions
+        Case(kind, package, Question(Query(text, HITS)), frozenset(files), quoted="".join(quoted))
+        for kind, package, questions in asked
+        for text, *quoted, files in questions
     ]
     for package, scenes in _load("scenes.json").items():
         for text, files, active, others in scenes:
@@ -195,6 +199,8 @@ class Corpus:
         """Judge the places that were found for a case, best first."""
         files = list(dict.fromkeys(path for path, _, _ in places))
         figures = {"ndcg10": ndcg(files, case.files)}
+        if case.quoted:
+            figures["first"] = float(any(case.quoted in self._lines(case, place) for place in places[:1]))
         if case.kind != "issues":
             return figures
         return {
@@ -203,6 +209,11 @@ class Corpus:
             "file5": len(case.files & set(files[:5])) / len(case.files),
             "function10": self._share(case, places[:10]),
         }
+
+    def _lines(self, case: Case, place: Place) -> str:
+        """Return the lines of a place."""
+        path, first, last = place
+        return "\n".join((self.roots[case.package] / path).read_text("utf-8").splitlines()[first - 1 : last])
 
     def _share(self, case: Case, places: Sequence[Place]) -> float:
         """Return how much of a case's functions, or of its files, places show."""

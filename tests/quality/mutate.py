@@ -38,13 +38,13 @@ ISSUES = ("issues",)
 TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST", TURNS),
+    ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST _BEFORE_POINTER _FEW", TURNS),
     ("search.conversation", "SHARE", TURNS),
-    ("search.certainty", "OF_QUESTION CONFIDENCE BEST", SURE),
+    ("search.certainty", "OF_QUESTION CONFIDENCE BY_MEANING BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
-    ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS", ISSUES),
-    ("search.issue_chunks", "FITTED PLACE BEST_CHUNK_BONUS", ISSUES),
+    ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS _FEW_WORDS", ISSUES),
+    ("search.issue_chunks", "FITTED PLACE BEST_CHUNK_BONUS _MOST_BEFORE", ISSUES),
 )
 """Fitted constants by their modules, with the parts of the corpus that they can concern; of a table each entry."""
 
