@@ -2,7 +2,7 @@
 
 vague.json holds questions and conversations in words that the code doesn't use, over pinned packages that are fetched at the
 first run, with the lines that answer and what a model says that saw the question and the map of the project alone. FOLDER holds
-checkouts, in the first four of which questions of nothing_here.json are asked. Printed: how many places packs of 8,000 tokens
+checkouts, of which each four are asked questions of nothing_here.json. Printed: how many places packs of 8,000 tokens
 show, how many packs are empty, and what is said to questions without an answer.
 """
 
@@ -28,11 +28,12 @@ from carrel.model.types import Budget, ContextItem, Query
 from carrel.pack.context import pack_answer
 from carrel.providers.local import bundled
 from carrel.providers.tokenizers import ExactTokenizer
-from carrel.search.certainty import is_enough, is_sure
-from carrel.search.retriever import Ranking, read
+from carrel.search.certainty import is_sure
+from carrel.search.retriever import Ranking, Retrieval, read
 
 CASES, NOTHING = Path(__file__).parent / "vague.json", Path(__file__).parent / "nothing_here.json"
 TOKENS, HITS = 8_000, 20
+GROUP = 4
 EACH = 20
 """Questions without an answer, of each kind."""
 
@@ -98,25 +99,29 @@ def measure(cache: Path) -> None:
 
 
 def unanswerable(checkouts: Path, cache: Path) -> None:
-    """Ask questions without an answer."""
+    """Ask questions without an answer, each in one of each four checkouts."""
     texts = [text for some in json.loads(NOTHING.read_text("utf-8")).values() for text in some[:: len(some) // EACH][:EACH]]
     embedder, token = bundled(), CancelToken()
-    roots = sorted(path for path in checkouts.iterdir() if path.is_dir())[:4]
+    roots = sorted(path for path in checkouts.iterdir() if path.is_dir())
+    groups = [roots[first : first + GROUP] for first in range(0, len(roots), GROUP)]
     unsure, given = 0, 0
-    for number, text in enumerate(texts):
-        store, view = indexed(str(roots[number % len(roots)]), embedder, cache / "index")
-        query = Query(text, limit=HITS)
+    for group in groups:
+        stores = [indexed(str(root), embedder, cache / "index") for root in group]
+        for number, text in enumerate(texts):
+            view, query = stores[number % len(group)][1], Query(text, limit=HITS)
 
-        def confidence(ranking: Ranking, _: CancelToken) -> float:
-            return ranking.confidence
+            def finish(ranking: Ranking, token: CancelToken, query: Query = query) -> Retrieval:
+                return read(ranking, query, token)
 
-        sure = retrieve_assisted_blocking(Question(query), lambda view=view: view, embedder, ALONE, confidence, token)  # type: ignore[misc]
-        unsure += not is_sure(sure)
-        given += is_enough(sure)
-        if is_enough(sure):
-            print(f"{sure:.2f} {text}")
-        store.close()
-    print(f"without an answer: {unsure} of {len(texts)} unsure or nothing; unasked {given} get context")
+            found = retrieve_assisted_blocking(Question(query), lambda view=view: view, embedder, ALONE, finish, token)  # type: ignore[misc]
+            unsure += not is_sure(found.confidence)
+            given += bool(found.wanted)
+            if found.wanted:
+                print(f"{found.confidence:.2f} {group[number % len(group)].name}: {text}")
+        for store, _ in stores:
+            store.close()
+    means = f"{unsure / len(groups):.1f} of {len(texts)} unsure or nothing; unasked {given / len(groups):.1f} get context"
+    print(f"without an answer, mean of {len(groups)} times {GROUP} checkouts: {means}")
 
 
 def main() -> None:

@@ -18,14 +18,15 @@ OF_QUESTION = (-4.8, 2.25)
 FLOOR_OF_FIT = 0.15
 """The cosine below which a hit of the model is noise that these were fitted with."""
 
-CONFIDENCE = (-0.44, 1.4, 2.73, 2.69)
-"""Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine."""
+CONFIDENCE = (1.77, 1.68, 2.15, 2.47, -4.74)
+"""Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine; and of how little a sentence
+says: of one word all terms stand somewhere in most projects."""
 BY_MEANING = (-5.0, 7.0)
 """Bias and weight of the best cosine alone: a question may share no word with the code that answers it. Set so that it changes
 none of the figures of those that do."""
 BEST = 3
 """Candidates that count: which of close ones comes first is no matter of certainty."""
-FLOOR = 0.12
+FLOOR = 0.2
 """Below it nothing is added to what nobody asked for."""
 UNSURE = 0.3
 """Below it an answer to a question says that it isn't sure, and gives the best few places alone."""
@@ -61,22 +62,27 @@ def relevance(candidate: Candidate, floor: float) -> float:
 def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> float:
     """Return how sure it is that the best of these candidates answer a question.
 
-    Greetings and thanks ask for nothing, nor does a sentence without a telling word, such as "what can you do?", that stands
-    nowhere.
+    Greetings and thanks ask for nothing, unless they are a name that is defined, nor does a sentence without a telling word, such
+    as "what can you do?", that stands nowhere.
     """
     says = question.has_telling_words or any(candidate.literal for candidate in ordered[:BEST])
-    if not ordered or ((question.is_small_talk or not says) and ordered[0].defines < 1):
+    if not ordered or ((question.is_small_talk or not says) and not (question.identifier and ordered[0].defines >= 1)):
         return 0.0
-    values = features(ordered, floor)
+    values = features(ordered, question, floor)
     bias, of_meaning = BY_MEANING
-    return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[-1]))
+    return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[3]))
 
 
-def features(ordered: Sequence[Candidate], floor: float) -> tuple[float, float, float, float]:
-    """Return what the confidence weighs: 1, and the most of the best candidates in log odds, share of the terms, and cosine."""
+def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float, float]:
+    """Return what the confidence weighs.
+
+    That is 1, the most of the best candidates in log odds, share of the terms, and cosine, and the inverse of the number of
+    telling words in a sentence; 0 for a single word.
+    """
     best = ordered[:BEST]
     odds, covered = max(log_odds(candidate, floor) for candidate in best), max(candidate.covered for candidate in best)
-    return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best)
+    little = 1 / max(1, len(question.words)) if len(question.text.split()) > 1 else 0.0
+    return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best), little
 
 
 def is_enough(certainty: float) -> bool:

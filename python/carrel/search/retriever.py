@@ -82,8 +82,8 @@ class Retrieval:
 
     @property
     def wanted(self) -> tuple[Hit, ...]:
-        """Return what may be added to a text whose writer asked for none of it."""
-        return self.hits if is_enough(self.confidence) else ()
+        """Return what may be added to a text whose writer asked for none of it. Who says "ok" doesn't mean what is called so."""
+        return self.hits if is_enough(self.confidence) and not self.context.question.is_small_talk else ()
 
     @property
     def answer(self) -> tuple[Hit, ...]:

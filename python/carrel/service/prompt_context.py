@@ -28,7 +28,7 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget, ContextItem, ContextPack
 from carrel.pack.context import with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
-from carrel.search.certainty import above, is_enough
+from carrel.search.certainty import above
 from carrel.search.retriever import Retrieval
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
@@ -142,7 +142,7 @@ def is_wanted(prompt: str, retrieval: Retrieval, floor: float, *, under_way: boo
     `under_way`: the conversation has turns before it. One plain word in an order ("the other one", "stop") meets something in
     every index, and says nothing then.
     """
-    if not is_enough(retrieval.confidence):
+    if not retrieval.wanted:
         return False
     question, best = retrieval.context.question, retrieval.ranked[:BEST]
     is_named = bool(question.names) and not (under_way and prompt.isalpha() and prompt.islower())

@@ -78,7 +78,7 @@ async def test_the_most_bytes_are_kept_to(open_workspace: Open, form: Form) -> N
 
 async def test_a_prompt_of_a_million_characters_is_answered(open_workspace: Open) -> None:
     workspace = await indexed(open_workspace())
-    added = await PromptContexts().addition(workspace, Prompt(f"{ASKED}\n{'x ' * 500_000}"))
+    added = await PromptContexts().addition(workspace, Prompt(f"{ASKED} authenticate_user\n{'x ' * 500_000}"))
     assert "authenticate_user" in added.text
 
 
