@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -45,6 +46,27 @@ def test_the_definition_of_a_named_symbol_comes_first() -> None:
         ]
     )
     assert places(view, "load_config")[0] == ("defines.py", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "other"),
+    [
+        ("parcel_weigh", FakeChunk("a.c", 1, "a\n", "parcel_weigh", defines=1.0), FakeChunk("a.h", 1, "a\n", defines=1.0)),
+        ("weigh!", FakeChunk("a.rb", 1, "a\n", "Scale.weigh!", defines=1.0), FakeChunk("b.rb", 1, "a\n", "weigh", defines=1.0)),
+        ("weigh", FakeChunk("a.ts", 1, "a\n", "Scale", defines=1.0), FakeChunk("b.ts", 1, "a\n", "weighAll")),
+    ],
+)
+def test_what_is_called_so_comes_before_what_declares_or_resembles_it(name: str, first: FakeChunk, other: FakeChunk) -> None:
+    found = [replace(first, dense=0.1, lexical=0.1), replace(other, dense=0.9, lexical=0.9)]
+    assert places(FakeView(found), name)[0][0] == first.path
+
+
+def test_a_plain_word_of_several_names_keeps_its_order() -> None:
+    chunks = [
+        FakeChunk("type.rb", 1, "a\n", "Parser", dense=0.9, lexical=0.9, defines=0.8),
+        FakeChunk("function.rb", 1, "a\n", "Pattern.parser", dense=0.1, lexical=0.1, defines=1.0),
+    ]
+    assert places(FakeView(chunks), "parser")[0][0] == "type.rb"
 
 
 def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:

@@ -176,12 +176,12 @@ def is_named(symbol: str, identifier: str) -> bool:
 
 
 def ends_with(symbol: str, identifier: str) -> bool:
-    """Tell whether a symbol's last parts are those of an identifier; without qualifiers all are but a constructor's.
+    """Tell whether a symbol's last parts are those of an identifier.
 
-    A constructor is called like its class, which is what is meant.
+    A name alone is that of a class, not of the constructor that is called like it.
     """
     wanted, parts = _SEPARATOR.split(identifier), _parts(symbol)
-    return parts[-2:] != 2 * wanted if len(wanted) == 1 else parts[-len(wanted) :] == wanted
+    return parts[-len(wanted) :] == wanted and (len(wanted) > 1 or parts[-2:] != 2 * wanted)
 
 
 def _parts(symbol: str) -> list[str]:

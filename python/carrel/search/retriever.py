@@ -33,6 +33,10 @@ from carrel.search.ranking import RankingContext, editor_context, rank, score, s
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
+_SAME_LETTERS = 0.8
+"""How far a chunk defines a name that it writes with other capitals."""
+_DECLARED_APART = frozenset({"c", "cpp", "cuda", "objective-c"})
+"""Languages in which a function is declared where it isn't defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,21 +256,25 @@ def placed(candidates: Sequence[Candidate], floor: float) -> tuple[Place, ...]:
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
     """Return the order with the definitions of an identifier before its uses, where the question is an identifier alone.
 
-    Both parts stay in their order, but of a qualified name what is called so goes before what holds it. What a person pinned
-    stays first. A key or a heading of that name is no definition, and a plain word may mean more than a name.
+    What is called otherwise, and defines or declares it among others, comes after those. Otherwise all stay in order. What a
+    person pinned stays first. A key or a heading of that name is no definition. A plain word may mean more than a name, or one of
+    several that differ in case.
     """
     identifier = context.question.identifier
-    if not identifier or (identifier.isalpha() and not context.question.is_symbol):
+    is_plain = identifier.isalpha() and not context.question.is_symbol
+    if not identifier or (is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked)):
         return order
     pinned = frozenset(query.pinned)
 
     def level(candidate: Candidate) -> int:
         if candidate.path in pinned:
-            return 3
-        symbol = candidate.symbol
-        if candidate.defines < 1 or not query_words.is_named(symbol, identifier) or detect_language(candidate.path) in _NOT_CODE:
+            return 4
+        symbol, language = candidate.symbol, detect_language(candidate.path)
+        if candidate.defines < 1 or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
             return 0
-        return 2 if query_words.ends_with(symbol, identifier) else 1
+        if language in _DECLARED_APART:
+            return (3 if candidate.callable else 2) if query_words.ends_with(symbol, identifier) else 1
+        return 2 if not symbol or query_words.ends_with(symbol, identifier) else 1
 
     return order.lifted("definition", {candidate.doc: level(candidate) for candidate in order.ranked})
 
