@@ -26,6 +26,8 @@ from carrel.providers.local import bundled
 
 PACKAGES = Path(__file__).parent / "wild.json"
 WORST = 3
+LEAST = 10
+"""A package with less to look at has no share of its own in the mean: of one definition it would be 0 or 100."""
 
 Results = dict[str, Tallies]
 
@@ -42,9 +44,9 @@ class WildPackage(Pinned, frozen=True, kw_only=True):
 
 
 def percent(tallies: Tallies, name: str) -> float | None:
-    """Return how often an invariant held; None where there was nothing to look at."""
+    """Return how often an invariant held; None where there was too little to look at."""
     tally = tallies[name]
-    return 100 * tally.held / tally.looked_at if tally.looked_at else None
+    return 100 * tally.held / tally.looked_at if tally.looked_at >= LEAST else None
 
 
 def table(results: Mapping[str, Tallies]) -> list[str]:
