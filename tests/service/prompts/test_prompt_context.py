@@ -52,9 +52,9 @@ async def test_nothing_is_added_to_what_only_steers(open_workspace: Open, text: 
 
 async def test_a_short_order_gets_less_in_a_session_that_has_something(open_workspace: Open) -> None:
     workspace, prompts = await indexed(open_workspace()), PromptContexts()
-    assert (await prompts.addition(workspace, Prompt("update the orders", "s"))).text
-    assert await prompts.addition(workspace, Prompt("add a user", "s")) == NOTHING
-    assert (await prompts.addition(workspace, Prompt("add a user", "t"))).text
+    assert (await prompts.addition(workspace, Prompt("authenticate the users", "s"))).text
+    assert await prompts.addition(workspace, Prompt("change the order price", "s")) == NOTHING
+    assert (await prompts.addition(workspace, Prompt("change the order price", "t"))).text
 
 
 async def test_a_question_takes_in_the_turns_before(open_workspace: Open) -> None:
