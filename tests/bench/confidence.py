@@ -30,6 +30,7 @@ from tests.support.indexing import run_index_blocking
 from carrel.model.native import CancelToken, Candidate, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question import query_words
 from carrel.question.prepare import prepare_blocking
 from carrel.search import certainty
 from carrel.search.retriever import find
@@ -63,6 +64,7 @@ class Sample:
     found: float
     features: tuple[float, ...]
     ordered: tuple[Candidate, ...] = ()
+    is_symbol: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +92,18 @@ class Samples:
         for number, repo in enumerate(self.repos):
             yield from self._of(repo, number, rng)
 
-    def hits(self, samples: Sequence[Sample]) -> list[Judged]:
-        """Return the first hits of the labelled questions, judged by their labels."""
+    def hits(self, samples: Sequence[Sample], *, symbols: bool | None) -> list[Judged]:
+        """Return the first hits of the labelled questions, judged by their labels; those of symbols, of the others, or of all."""
         targets = {(task["repo"], task["query"]): task["targets"] for task in self._tasks}
         matches, floor = self._bench.scorer.path_matches, self._bench.embedder.spec.floor
         found: list[Judged] = []
         for sample in samples:
-            if sample.kind != "labelled":
+            if sample.kind != "labelled" or symbols not in (None, sample.is_symbol):
                 continue
+            question = query_words.read(sample.text)
             for one in sample.ordered:
                 is_right = any(matches(one.path, target[0]) for target in targets[sample.repo, sample.text])
-                found.append(Judged(one.own_score, certainty.relevance(one, floor), is_right))
+                found.append(Judged(one.own_score, certainty.relevance(one, question, floor), is_right))
         return found
 
     def _of(self, repo: str, number: int, rng: random.Random) -> Iterator[Sample]:
@@ -176,7 +179,7 @@ class Samples:
         found = certainty.confidence(ordered, question, floor)
         self.milliseconds.append(1000 * (time.perf_counter() - began))
         features = certainty.features(ordered, question, floor) if ordered else (1.0, -10.0, 0.0, 0.0, 0.0)
-        return Sample(kind, repo, text, answerable, found, features, tuple(ordered[:HITS]))
+        return Sample(kind, repo, text, answerable, found, features, tuple(ordered[:HITS]), question.is_symbol)
 
 
 def _kind(repo: str) -> str:
@@ -281,8 +284,9 @@ def main() -> None:
     print(f"\nmedian cost of the number: {1000 * statistics.median(asking.milliseconds):.0f} microseconds a question")
     if arguments.fit:
         known = [sample for sample in samples if sample.repo not in aside]
-        print(f"\nOF_QUESTION = {fitted_relevance(asking.hits(known))}\nCONFIDENCE = {fitted(known)}")
-        calibration(asking.hits([sample for sample in samples if sample.repo in aside]))
+        print(f"\nOF_QUESTION = {fitted_relevance(asking.hits(known, symbols=False))}")
+        print(f"OF_SYMBOL = {fitted_relevance(asking.hits(known, symbols=True))}\nCONFIDENCE = {fitted(known)}")
+        calibration(asking.hits([sample for sample in samples if sample.repo in aside], symbols=None))
     if arguments.out:
         rows = [[s.kind, s.repo, s.text, s.found, *s.features] for s in samples]
         arguments.out.write_text(json.dumps(rows), encoding="utf-8")

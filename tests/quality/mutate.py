@@ -40,7 +40,7 @@ SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST _BEFORE_POINTER _FEW", TURNS),
     ("search.conversation", "SHARE", TURNS),
-    ("search.certainty", "OF_QUESTION CONFIDENCE BY_MEANING BEST", SURE),
+    ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BY_MEANING BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),
     ("search.localize", "_LAST_IN_TRACE _PATH_NAMED _TEST_OR_DOCUMENT_PENALTY _FILE_CHUNKS _FEW_WORDS", ISSUES),

@@ -199,7 +199,7 @@ def test_what_the_rules_contributed_adds_up_to_the_relevance(found: list[tuple[s
     editor = EditorContext("src/store.py", frozenset(), frozenset({"a.py"} if pinned else ()))
     context = RankingContext(read("how is it stored"))
     for r in rank(candidates, context, editor):
-        shown = relevance(r, 0.2)
+        shown = relevance(r, context.question, 0.2)
         told = contributions(r, shown)
         assert round(100 * sum(share for _, share in told)) == as_editors_show_it(shown)
         assert all(share for _, share in told)
@@ -228,7 +228,7 @@ def test_a_relevance_is_that_of_the_hit_whatever_else_is_there(found: list[tuple
         candidates = [candidate(f"{n}.py", doc=n, dense=dense, lexical=lexical) for n, (lexical, dense) in enumerate(found)]
         candidates += [candidate(f"more/{n}.py", doc=100 + n) for n in range(count)]
         context = RankingContext(read("how is it stored"))
-        return {r.path: relevance(r, 0.15) for r in rank(candidates, context, EditorContext())}
+        return {r.path: relevance(r, context.question, 0.15) for r in rank(candidates, context, EditorContext())}
 
     assert relevances(0).items() <= relevances(more).items()
 

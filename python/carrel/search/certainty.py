@@ -13,12 +13,14 @@ from operator import mul
 from carrel.model.native import Candidate
 from carrel.question.query_words import ParsedQuery
 
-OF_QUESTION = (-4.8, 2.25)
+OF_QUESTION = (-4.85, 2.25)
 """Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
+OF_SYMBOL = (-10.0, 3.1)
+"""The same of a question that is a symbol alone, whose definition scores much more."""
 FLOOR_OF_FIT = 0.15
 """The cosine below which a hit of the model is noise that these were fitted with."""
 
-CONFIDENCE = (1.77, 1.68, 2.15, 2.47, -4.74)
+CONFIDENCE = (1.34, 1.53, 2.2, 3.07, -4.9)
 """Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine; and of how little a sentence
 says: of one word all terms stand somewhere in most projects."""
 BY_MEANING = (-5.0, 7.0)
@@ -41,9 +43,9 @@ OF_A_TRACE = 0.9
 around say little. Set, not fitted."""
 
 
-def log_odds(candidate: Candidate, floor: float) -> float:
+def log_odds(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
     """Return the logarithm of the odds that a candidate answers; `floor` is that of the model that gave its cosine."""
-    bias, weight = OF_QUESTION
+    bias, weight = OF_SYMBOL if question.is_symbol else OF_QUESTION
     dense = candidate.dense
     value = bias + weight * (candidate.own_score - dense + above(dense, floor))
     return value if math.isfinite(value) else bias
@@ -54,9 +56,9 @@ def above(cosine: float, floor: float) -> float:
     return cosine - (floor - FLOOR_OF_FIT) if cosine > 0 else cosine
 
 
-def relevance(candidate: Candidate, floor: float) -> float:
+def relevance(candidate: Candidate, question: ParsedQuery, floor: float) -> float:
     """Return how likely it is that a candidate answers, from 0 to 1."""
-    return _share(log_odds(candidate, floor))
+    return _share(log_odds(candidate, question, floor))
 
 
 def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> float:
@@ -80,7 +82,7 @@ def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) 
     telling words in a sentence; 0 for a single word.
     """
     best = ordered[:BEST]
-    odds, covered = max(log_odds(candidate, floor) for candidate in best), max(candidate.covered for candidate in best)
+    odds, covered = max(log_odds(candidate, question, floor) for candidate in best), max(candidate.covered for candidate in best)
     little = 1 / max(1, len(question.words)) if len(question.text.split()) > 1 else 0.0
     return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best), little
 

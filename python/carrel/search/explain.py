@@ -99,7 +99,7 @@ def _explain(view: SnapshotView, prepared: PreparedQuery, info: ChunkInfo, resul
         verdict = "not a candidate: it shares no word with the question, and its meaning is below the model's floor"
     else:
         verdict = f"not a candidate: {pool} chunks were better in every search"
-    [place] = placed([alone], prepared.model.floor)
+    [place] = placed([alone], result.context, prepared.model.floor)
     return _of(place, None, verdict)
 
 

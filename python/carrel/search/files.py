@@ -52,7 +52,7 @@ def best_files(
     candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
     pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
     infos = view.describe([ranked.doc for ranked in pool])
-    relevances = [relevance(ranked, prepared.model.floor) for ranked in pool]
+    relevances = [relevance(ranked, context.question, prepared.model.floor) for ranked in pool]
     return group((key(info), score) for info, score in zip(infos, relevances, strict=True))[:n_files]
 
 

@@ -141,7 +141,7 @@ def localize(
         files[writer.path].add(0.0, "writes the message")
 
     def relevant(candidate: Candidate) -> float:
-        return relevance(candidate, prepared.model.floor)
+        return relevance(candidate, context.question, prepared.model.floor)
 
     order = order_chunks(issue, lists, _standings(files), definers, relevant)
     order = _with_writers(order, [Place(writer, 0.0, relevant(writer)) for writer in writers])

@@ -113,7 +113,7 @@ def ranked(request: RemoteQuestion, result: FoundIds, points: Sequence[ReadPoint
                 defines=_defines(chunk, question.names),
             )
         )
-    order = Order(placed(rank(candidates, context, EditorContext()), shown.head.floor))
+    order = Order(placed(rank(candidates, context, EditorContext()), context, shown.head.floor))
     hits: list[Hit] = []
     for found_at in definitions_first(order, context, replace(query, pinned=())).places:
         if len(hits) == query.limit:
