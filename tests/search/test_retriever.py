@@ -69,6 +69,17 @@ def test_a_plain_word_of_several_names_keeps_its_order() -> None:
     assert places(FakeView(chunks), "parser")[0][0] == "type.rb"
 
 
+def test_a_word_alone_is_found_where_it_stands_before_other_forms_of_it_and_before_what_lacks_it() -> None:
+    files = {
+        "docs/wombats.md": "# Animals\n\nThere are two wombats in the garden.\n",
+        "shop/wombat.py": "def wombat_food(wombat):\n    return wombat.wombat_food\n",
+        "shop/animals.py": "def feed_marsupials(marsupial):\n    return marsupial.feed()\n",
+    }
+    hits = retrieve(indexed(files), prepare_blocking(Query("wombats"), EMBEDDER), CancelToken()).hits
+    assert [hit.chunk.path for hit in hits] == ["docs/wombats.md", "shop/wombat.py", "shop/animals.py"][: len(hits)]
+    assert len(hits) > 1
+
+
 def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:
     view, embedder = FakeView([FakeChunk("a.py", 1, "a\n", dense=0.5)]), FakeEmbedder()
     retrieve(view, prepare_blocking(Query("how", limit=20), embedder), CancelToken())  # type: ignore[arg-type]

@@ -222,7 +222,7 @@ class _Search:
         named = text.question.places
         docs = chunks_of_frames(self._view, named, self._query.filters, self._cancel) if named else ()
         candidates = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
-        return self._placed(candidates)
+        return self._placed(candidates, context)
 
     def _with_conversation(self, question_order: Order, text: SearchText, context: RankingContext) -> tuple[Order, float]:
         """Return the order joined with what the texts find that take in what was said, and how sure these are."""
@@ -234,7 +234,7 @@ class _Search:
         order = joined(
             first,
             rest,
-            lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor)),
+            lambda docs: self._placed(score(self._view.evidence(parsed, docs), context, self._editor), context),
         )
         return order, max((confidence(other.ranked, about.question, self._floor) for other, about in others), default=0.0)
 
@@ -242,29 +242,38 @@ class _Search:
         return search_each(self._view, texts, query, self._floor, self._cancel, files=self._read_files)
 
     def _ranked(self, candidates: Sequence[Candidate], context: RankingContext) -> Order:
-        return Order(self._placed(rank(candidates, context, self._editor)))
+        return Order(self._placed(rank(candidates, context, self._editor), context))
 
-    def _placed(self, candidates: Sequence[Candidate]) -> tuple[Place, ...]:
-        return placed(candidates, self._floor)
+    def _placed(self, candidates: Sequence[Candidate], context: RankingContext) -> tuple[Place, ...]:
+        return placed(candidates, context, self._floor)
 
 
-def placed(candidates: Sequence[Candidate], floor: float) -> tuple[Place, ...]:
+def placed(candidates: Sequence[Candidate], context: RankingContext, floor: float) -> tuple[Place, ...]:
     """Return candidates in their places, each with its relevance."""
-    return tuple(Place(candidate, candidate.score, relevance(candidate, floor)) for candidate in candidates)
+    return tuple(Place(candidate, candidate.score, relevance(candidate, context.question, floor)) for candidate in candidates)
 
 
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
     """Return the order with the definitions of an identifier before its uses, where the question is an identifier alone.
 
-    What is called otherwise, and defines or declares it among others, comes after those. Otherwise all stay in order. What a
-    person pinned stays first. A key or a heading of that name is no definition. A plain word may mean more than a name, or one of
-    several that differ in case.
+    Both come before what holds another form of it, and that before what holds none. What is called otherwise, and defines or
+    declares it among others, comes after those. Otherwise all stay in order. What a person pinned stays first. A key or a
+    heading of that name is no definition. A plain word may mean more than a name, or one of several that differ in case.
     """
     identifier = context.question.identifier
     is_plain = identifier.isalpha() and not context.question.is_symbol
-    if not identifier or (is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked)):
+    if not identifier:
         return order
-    pinned = frozenset(query.pinned)
+    pinned, words = frozenset(query.pinned), frozenset(context.question.words)
+
+    def held(candidate: Candidate) -> int:
+        if candidate.path in pinned or candidate.literal > 0:
+            return 2
+        return 1 if words <= {*candidate.matched} else 0
+
+    order = order.lifted("holds_name", {candidate.doc: held(candidate) for candidate in order.ranked})
+    if is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked):
+        return order
 
     def level(candidate: Candidate) -> int:
         if candidate.path in pinned:
