@@ -71,13 +71,36 @@ def test_a_plain_word_of_several_names_keeps_its_order() -> None:
 
 def test_a_word_alone_is_found_where_it_stands_before_other_forms_of_it_and_before_what_lacks_it() -> None:
     files = {
-        "docs/wombats.md": "# Animals\n\nThere are two wombats in the garden.\n",
+        "shop/fence.py": "def build_fence(garden):\n    return garden.enclose('against wombats')\n",
         "shop/wombat.py": "def wombat_food(wombat):\n    return wombat.wombat_food\n",
         "shop/animals.py": "def feed_marsupials(marsupial):\n    return marsupial.feed()\n",
     }
     hits = retrieve(indexed(files), prepare_blocking(Query("wombats"), EMBEDDER), CancelToken()).hits
-    assert [hit.chunk.path for hit in hits] == ["docs/wombats.md", "shop/wombat.py", "shop/animals.py"][: len(hits)]
+    assert [hit.chunk.path for hit in hits] == ["shop/fence.py", "shop/wombat.py", "shop/animals.py"][: len(hits)]
     assert len(hits) > 1
+
+
+def test_a_word_in_a_lock_file_does_not_come_before_code_that_holds_another_form() -> None:
+    files = {
+        "net.py": "class RetryPolicy:\n    def retry(self, call):\n        return call()\n",
+        "package-lock.json": '{"name": "x", "description": "retries"}\n',
+    }
+    hits = retrieve(indexed(files), prepare_blocking(Query("retries"), EMBEDDER), CancelToken()).hits
+    assert hits[0].chunk.path == "net.py"
+
+
+def test_a_question_about_a_defined_name_that_is_a_common_word_is_answered() -> None:
+    files = {"shop/store.py": "def find(items, key):\n    return items[key]\n"}
+    asked = retrieve(indexed(files), prepare_blocking(Query("what does `find` do?"), EMBEDDER), CancelToken())
+    assert [hit.chunk.symbol for hit in asked.answer] == ["find"]
+
+
+def test_a_function_of_another_language_does_not_come_behind_a_stub_in_c() -> None:
+    chunks = [
+        FakeChunk("src/frob.py", 1, "a\n", "frobnicate", dense=0.5, lexical=0.9, defines=1.0),
+        FakeChunk("tests/stub.c", 1, "a\n", "frobnicate", dense=0.1, lexical=0.1, defines=1.0),
+    ]
+    assert places(FakeView(chunks), "frobnicate")[0][0] == "src/frob.py"
 
 
 def test_each_search_gives_five_candidates_for_each_hit_and_the_question_is_embedded_once() -> None:

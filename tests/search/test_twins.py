@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.shop import write_files
 from tests.support.texts import EMBEDDER, indexed
 
+import carrel
 from carrel.model.native import CancelToken
 from carrel.model.types import Lines, Query
 from carrel.question.prepare import prepare_blocking
@@ -135,3 +138,14 @@ def test_parts_of_a_question_may_want_different_twins(monkeypatch: pytest.Monkey
     joined = merged([find(view, prepare_blocking(query, EMBEDDER), token) for query in asked])
     found = read(joined, asked[0], token, one_of_twins=True)
     assert {hit.chunk.path for hit in found.hits} == {"locks/_windows.py", "locks/_darwin.py"}
+
+
+def test_a_copy_is_given_where_the_one_that_stands_for_it_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copies = {f"{folder}/lock.py": lock("") for folder in ("billing", "shared")}
+    root = write_files(tmp_path / "project", copies)
+    with carrel.Index(root) as index:
+        text = index.context(ASKED).text
+        [shown] = [path for path in copies if path in text]
+        (root / shown).unlink()
+        assert ({*copies} - {shown}).pop() in index.context(ASKED).text

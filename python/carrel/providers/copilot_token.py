@@ -51,8 +51,7 @@ class SignIn:
         is_github: bool = True,
         files: tuple[Path, ...] | None = None,
     ) -> None:
-        """Take the setting `key`, and what `files` hold the sign-in of github.com, those
-        of editors where None.
+        """Take the setting `key`, and the files that hold the sign-in of github.com; None means those of editors.
 
         `is_github` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
         """

@@ -13,14 +13,14 @@ from operator import mul
 from carrel.model.native import Candidate
 from carrel.question.query_words import ParsedQuery
 
-OF_QUESTION = (-4.85, 2.25)
+OF_QUESTION = (-4.8, 2.25)
 """Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
-OF_SYMBOL = (-10.0, 3.1)
+OF_SYMBOL = (-4.75, 1.27)
 """The same of a question that is a symbol alone, whose definition scores much more."""
 FLOOR_OF_FIT = 0.15
 """The cosine below which a hit of the model is noise that these were fitted with."""
 
-CONFIDENCE = (1.34, 1.53, 2.2, 3.07, -4.9)
+CONFIDENCE = (1.77, 1.68, 2.15, 2.47, -4.74)
 """Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine; and of how little a sentence
 says: of one word all terms stand somewhere in most projects."""
 BY_MEANING = (-5.0, 7.0)
@@ -68,7 +68,8 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
     as "what can you do?", that stands nowhere.
     """
     says = question.has_telling_words or any(candidate.literal for candidate in ordered[:BEST])
-    if not ordered or ((question.is_small_talk or not says) and not (question.identifier and ordered[0].defines >= 1)):
+    is_defined = bool(ordered) and ordered[0].defines >= 1
+    if not ordered or (question.is_small_talk and not (question.identifier and is_defined)) or not (says or is_defined):
         return 0.0
     values = features(ordered, question, floor)
     bias, of_meaning = BY_MEANING

@@ -16,7 +16,7 @@ from carrel.model.native import (
     ReadFiles,
     detect_language,
 )
-from carrel.model.types import Chunk, Dropped, Hit, Query, Span
+from carrel.model.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.question import query_words
 from carrel.question.issue_text import IssueText
 from carrel.question.mistyped import corrected
@@ -264,26 +264,37 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
     is_plain = identifier.isalpha() and not context.question.is_symbol
     if not identifier:
         return order
-    pinned, words = frozenset(query.pinned), frozenset(context.question.words)
+    pinned, words = frozenset(query.pinned), len(context.question.words)
 
     def held(candidate: Candidate) -> int:
-        if candidate.path in pinned or candidate.literal > 0:
+        if candidate.path in pinned:
             return 2
-        return 1 if words <= {*candidate.matched} else 0
+        if candidate.literal > 0 and not any(rule == "path_penalty" for rule, _ in candidate.boosts):
+            return 2
+        return 1 if candidate.literal > 0 or len(candidate.matched) >= words else 0
 
     order = order.lifted("holds_name", {candidate.doc: held(candidate) for candidate in order.ranked})
     if is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked):
         return order
 
+    has_function = any(
+        candidate.callable
+        and candidate.defines >= 1
+        and query_words.ends_with(candidate.symbol, identifier)
+        and detect_language(candidate.path) in _DECLARED_APART
+        for candidate in order.ranked
+    )
+
     def level(candidate: Candidate) -> int:
         if candidate.path in pinned:
-            return 4
+            return 3
         symbol, language = candidate.symbol, detect_language(candidate.path)
         if candidate.defines < 1 or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
             return 0
-        if language in _DECLARED_APART:
-            return (3 if candidate.callable else 2) if query_words.ends_with(symbol, identifier) else 1
-        return 2 if not symbol or query_words.ends_with(symbol, identifier) else 1
+        is_apart = language in _DECLARED_APART
+        if not (query_words.ends_with(symbol, identifier) if symbol else not is_apart):
+            return 1
+        return 1 if is_apart and has_function and not candidate.callable else 2
 
     return order.lifted("definition", {candidate.doc: level(candidate) for candidate in order.ranked})
 
@@ -296,7 +307,7 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
     watch = Stopwatch()
     hits, hit_docs, dropped = list[Hit](), list[int](), list[Dropped]()
     if query.text.strip():
-        hits, hit_docs, dropped = _take(ranking, query, cancel, one_of_twins)
+        hits, hit_docs, dropped = _take(ranking, query, cancel, ranking.stands_for if one_of_twins else {})
         watch.lap("read")
     return Retrieval(
         tuple(hits),
@@ -328,15 +339,16 @@ def _diagnostics(view: SnapshotView, result: _Result, prepared: PreparedQuery) -
         counts,
         prepared.problem,
         rewritten=meant.question.text if meant else prepared.follow_up.text,
-        holding=view.holding(question.words[0]) if len(question.words) == 1 else None,
+        holding=view.holding(question.words[0]) if len(question.words) == 1 and prepared.query.filters == Filters() else None,
     )
 
 
-def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: bool) -> tuple[list[Hit], list[int], list[Dropped]]:
-    """Read the best candidates in one call; one that can't be given as it stands is replaced by the next."""
+def _take(
+    ranking: Ranking, query: Query, cancel: CancelToken, stands_for: Mapping[int, Candidate]
+) -> tuple[list[Hit], list[int], list[Dropped]]:
+    """Read the best candidates in one call; one that can't be given as it stands is replaced by its copy, or the next."""
     order, least = ranking.order, query.filters.min_score
     best = [place for place in order.places if least is None or place.relevance >= least]
-    stands_for = ranking.stands_for if one_of_twins else {}
     wanted = [place for place in best if place.candidate.doc not in stands_for] if stands_for else best
     left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     docs = [place.candidate.doc for place in wanted]
@@ -354,6 +366,10 @@ def _take(ranking: Ranking, query: Query, cancel: CancelToken, one_of_twins: boo
         rarity = ranking.context_of(ranked.doc).rarity
         seen = signals(place, rerank=order.reranked.get(ranked.doc))
         hits.append(Hit(chunk, place.relevance, seen, focus(chunk, rarity, sought=ranked.defines > 0)))
+    unread = {place.candidate.doc for place, current in zip(wanted, current_texts, strict=False) if isinstance(current, str)}
+    readable = {doc: meant for doc, meant in stands_for.items() if meant.doc not in unread}
+    if len(readable) < len(stands_for):
+        return _take(ranking, query, cancel, readable)
     there = set(hit_docs)
     for ranked in (place.candidate for place in best[: query.limit]):  # those that would have been given
         if (meant := stands_for.get(ranked.doc)) and meant.doc in there:

@@ -59,6 +59,15 @@ def test_a_rule_of_another_version_or_with_other_line_ends_is_taken_out(home: Pa
     assert not rule.exists()
 
 
+def test_a_rule_that_a_person_went_on_writing_in_stays(home: Path) -> None:
+    where = ["--workspace", "--path", str(home)]
+    assert main(["agents", "install", "cursor", "--yes", *where]) == 0
+    rule = home / ".cursor/rules/carrel.mdc"
+    rule.write_text(rule.read_text() + "Never touch the lock file.\n")
+    main(["agents", "uninstall", "cursor", *where])
+    assert "Never touch the lock file." in rule.read_text()
+
+
 def test_an_editor_is_set_up_only_by_its_name(home: Path, capsys: Any) -> None:
     (home / ".cursor").mkdir()
     assert states(capsys)["cursor"][0] == "not installed"

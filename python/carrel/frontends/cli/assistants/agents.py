@@ -100,7 +100,12 @@ def _whole(text: Callable[[str], str]) -> Callable[[str], Edit]:
 def _rule(head: str) -> Callable[[str], Edit]:
     """Make a rule that is always read, and says when to ask the server."""
     beginning = f"---\n{head}\n---\nBefore you search this project, think of the MCP server `{NAME}`. "
-    return lambda _: Whole(f"{beginning}{INSTRUCTIONS}\n", lambda standing: standing.replace("\r\n", "\n").startswith(beginning))
+
+    def is_of_some_version(standing: str) -> bool:
+        head, _, instructions = standing.replace("\r\n", "\n").partition(beginning)
+        return not head and bool(instructions) and "\n" not in instructions.rstrip("\n")
+
+    return lambda _: Whole(f"{beginning}{INSTRUCTIONS}\n", is_of_some_version)
 
 
 def _editor(title: str, client: str, program: str, folder: str, rule: str, head: str) -> Agent:

@@ -123,8 +123,11 @@ def _write_or_drop(path: Path, data: bytes | None, *, like: Path) -> None:
 
 
 def _drop_empty_folders(folder: Path) -> None:
-    """Take away an assistant's own folders (`.vscode`), which `install` made, once nothing is in them."""
-    while folder.name in OWN_FOLDERS:
+    """Take away an assistant's own folders (`.vscode`), which `install` made, once nothing is in them.
+
+    The current folder stays: a project may be called like one of them.
+    """
+    while folder.name in OWN_FOLDERS and folder != Path.cwd():
         try:
             folder.rmdir()
         except OSError:  # something else is in it

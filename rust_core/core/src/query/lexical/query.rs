@@ -41,7 +41,7 @@ impl<'a> Terms<'a> {
         Self(terms_of(views, statistics, text))
     }
 
-    /// How many chunks hold the rarest of them; 0 of none.
+    /// Return how many chunks hold the rarest of them; 0 of none.
     pub fn rarest_count(&self) -> u64 {
         self.0.first().map_or(0, |term| term.count)
     }

@@ -84,7 +84,9 @@ fn substance(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 
 /// The chunk defines a symbol that the question names.
 fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
-    let weight = context.weights.defines_named / context.symbol_count.max(1) as f64;
+    let weights = &context.weights;
+    let of_one = weights.defines_named / context.symbol_count.max(1) as f64;
+    let weight = if context.is_symbol { weights.defines_symbol } else { of_one };
     candidates.iter().map(|candidate| weight * candidate.defines).collect()
 }
 

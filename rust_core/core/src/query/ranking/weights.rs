@@ -57,6 +57,8 @@ weights! {
     file_length: 0.08,
     /// Lines of a chunk.
     chunk_lines: 0.15,
+    /// Defines a symbol that is all of the question.
+    defines_symbol: 2.2,
     /// Defines a symbol that a question names.
     defines_named: 0.6,
     /// Text that stands word for word.

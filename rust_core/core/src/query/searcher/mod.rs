@@ -204,7 +204,7 @@ impl Searcher {
         names.iter().map(exact).collect()
     }
 
-    /// How many chunks hold a word, in any of its forms.
+    /// Return how many chunks hold a word, in any of its forms.
     pub fn holding(&self, word: &str) -> u64 {
         Terms::new(&self.views(&Scope::default()), self.statistics(), word).rarest_count()
     }
