@@ -28,7 +28,7 @@ BY_MEANING = (-5.0, 7.0)
 none of the figures of those that do."""
 BEST = 3
 """Candidates that count: which of close ones comes first is no matter of certainty."""
-FLOOR = 0.2
+FLOOR = 0.12
 """Below it nothing is added to what nobody asked for."""
 UNSURE = 0.3
 """Below it an answer to a question says that it isn't sure, and gives the best few places alone."""
