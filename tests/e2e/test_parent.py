@@ -104,6 +104,9 @@ async def started(env: dict[str, str], *command: str, how: str = "plain") -> Asy
         assert editor.stdin
         editor.stdin.close()
         await asyncio.wait_for(editor.wait(), SECONDS)
+        assert editor.stdout
+        # To their ends, which closes them: a warning of an open pipe would fail whatever test runs next.
+        await asyncio.wait_for(asyncio.gather(editor.stdout.read(), editor.stderr.read()), SECONDS)
 
 
 CARREL = (sys.executable, "-m", "carrel")

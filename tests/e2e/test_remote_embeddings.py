@@ -57,7 +57,11 @@ async def test_search_by_the_services_meaning_goes_on_by_words_when_it_is_killed
         assert paths(found)[0] == "src/auth.py"
         context = await client.request("carrel/context", {"query": "authenticate_user again", "deadlineMs": 3_000})
         assert "src/auth.py" in context["text"]
-        assert (await client.request("carrel/status", {}))["state"] == "ready"
+
+        async def is_ready() -> bool:
+            return bool((await client.request("carrel/status", {}))["state"] == "ready")
+
+        assert await until(is_ready)
         told = str(client.notifications)
     assert KEY not in told
     on_disk = kept(tmp_path)

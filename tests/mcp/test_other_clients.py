@@ -54,7 +54,7 @@ def test_the_typescript_sdk_drives_every_tool_and_resource(server: dict[str, Any
     results = dict(zip((name for name, _ in CALLS), told["results"], strict=True))
     assert not any(result.get("isError") for result in results.values())
     assert results["search_code"]["structuredContent"]["hits"][0]["path"] == "src/auth.py"
-    assert results["search_knowledge_base"]["content"][0]["text"].startswith("File: README.md:1-3\nContent:\n# Shop")
+    assert results["search_knowledge_base"]["content"][-1]["text"].startswith("File: README.md:1-3\nContent:\n# Shop")
     assert results["similar_code"]["structuredContent"]["hits"][0]["path"] == "src/baskets.py"
     assert told["files"] == {
         name: (project / name).read_text()
