@@ -178,7 +178,7 @@ class Samples:
         ordered, question, floor = ranking.order.ranked, ranking.context.question, self._bench.embedder.spec.floor
         found = certainty.confidence(ordered, question, floor)
         self.milliseconds.append(1000 * (time.perf_counter() - began))
-        features = certainty.features(ordered, question, floor) if ordered else (1.0, -10.0, 0.0, 0.0, 0.0)
+        features = certainty.features(ordered, question, floor) if ordered else (1.0, -10.0, 0.0, 0.0)
         return Sample(kind, repo, text, answerable, found, features, tuple(ordered[:HITS]), question.is_symbol)
 
 

@@ -20,9 +20,8 @@ OF_SYMBOL = (-4.75, 1.27)
 FLOOR_OF_FIT = 0.15
 """The cosine below which a hit of the model is noise that these were fitted with."""
 
-CONFIDENCE = (1.77, 1.68, 2.15, 2.47, -4.74)
-"""Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine; and of how little a sentence
-says: of one word all terms stand somewhere in most projects."""
+CONFIDENCE = (-0.44, 1.4, 2.73, 2.69)
+"""Bias, and the weights of the best candidates' log odds, share of the question's terms, and cosine."""
 BY_MEANING = (-5.0, 7.0)
 """Bias and weight of the best cosine alone: a question may share no word with the code that answers it. Set so that it changes
 none of the figures of those that do."""
@@ -73,19 +72,14 @@ def confidence(ordered: Sequence[Candidate], question: ParsedQuery, floor: float
         return 0.0
     values = features(ordered, question, floor)
     bias, of_meaning = BY_MEANING
-    return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[3]))
+    return max(_share(sum(map(mul, CONFIDENCE, values))), _share(bias + of_meaning * values[-1]))
 
 
-def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float, float]:
-    """Return what the confidence weighs.
-
-    That is 1, the most of the best candidates in log odds, share of the terms, and cosine, and the inverse of the number of
-    telling words in a sentence; 0 for a single word.
-    """
+def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> tuple[float, float, float, float]:
+    """Return what the confidence weighs: 1, and the most of the best candidates in log odds, share of the terms, and cosine."""
     best = ordered[:BEST]
     odds, covered = max(log_odds(candidate, question, floor) for candidate in best), max(candidate.covered for candidate in best)
-    little = 1 / max(1, len(question.words)) if len(question.text.split()) > 1 else 0.0
-    return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best), little
+    return 1.0, odds, covered, max(above(candidate.dense, floor) for candidate in best)
 
 
 def is_enough(certainty: float) -> bool:
