@@ -43,7 +43,7 @@ describe('@carrel', () => {
     assert.match(text, /<code_context file="src\/auth\.py" lines="1-4" symbol="authenticate_user">/);
     assert(text.endsWith('who is let through the door?'), 'the words of the person go to the model');
     assert.equal(receipts.shown?.pack.rewritten, 'authenticate_user: how a login is checked');
-    await say(`@carrel ${QUESTION}`);
+    await say('@carrel how is a login checked against the user table?');
     assert.equal(saidAgain().length, before + 1, 'a question in the words of the code needs no help');
   });
 
