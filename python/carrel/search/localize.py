@@ -91,7 +91,11 @@ class _FileEvidence:
     def add(self, gain: float, reason: str = "") -> None:
         self.score += gain
         if reason:
-            self.reasons[reason] = None
+            self.note(reason)
+
+    def note(self, reason: str) -> None:
+        """Name what a person would want to know and the score has already."""
+        self.reasons[reason] = None
 
     def explanation(self) -> tuple[str, ...]:
         """Return the reasons, the most telling first."""
@@ -138,7 +142,7 @@ def localize(
     files = _files(issue, lists)
     writers = _writers(rank(candidates, about, editor, without=_PINNED) for candidates, about in printed)
     for writer in writers:
-        files[writer.path].add(0.0, "writes the message")
+        files[writer.path].note("writes the message")
 
     def relevant(candidate: Candidate) -> float:
         return relevance(candidate, context.question, prepared.model.floor)
@@ -233,7 +237,7 @@ def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None
         if path in traced[-1]:
             files[path].add(_LAST_IN_TRACE, "the last of its files in the trace")
         else:
-            files[path].add(0.0, "in the trace")
+            files[path].note("in the trace")
     for path in {owner for written in issue.paths for owner in _owners(by_name, written.removeprefix("./"))}:
         files[path].add(_PATH_NAMED, "named by its path")
 
@@ -258,9 +262,5 @@ def _standings(files: Mapping[str, _FileEvidence]) -> dict[str, FileStanding]:
     best = max((evidence.score for evidence in files.values()), default=0.0)
     by_score = sorted(files, key=lambda path: (-files[path].score, path))
     return {
-        path: FileStanding(
-            behind=files[path].score - best,
-            place=PLACE / (PLACE + place),
-        )
-        for place, path in enumerate(by_score)
+        path: FileStanding(behind=files[path].score - best, place=PLACE / (PLACE + place)) for place, path in enumerate(by_score)
     }

@@ -34,7 +34,7 @@ from carrel.search.ranking import RankingContext, editor_context, rank, score, s
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
 _SAME_LETTERS = 0.8
-"""How far a chunk defines a name that it writes with other capitals."""
+"""Marks what defines a name and writes it with other capitals."""
 _DECLARED_APART = frozenset({"c", "cpp", "cuda", "objective-c"})
 """Languages in which a function is declared where it isn't defined."""
 
@@ -211,11 +211,13 @@ class _Search:
         if places := self._named_places(text, context):
             order = with_places(order, places, "named_place")
             sure = alone = max(sure, OF_A_TRACE)
-        others = [candidate for candidate in order.ranked if candidate.doc not in stands_for]
-        stands_for = {**stands_for, **twins.copies(self._view, others, query)}
+        if context.question.is_change:  # it is often wanted in every copy
+            stands_for = {}
+        else:
+            others = [candidate for candidate in order.ranked if candidate.doc not in stands_for]
+            stands_for = {**stands_for, **twins.copies(self._view, others, query)}
         self.watch.lap("rank")
-        # A change is often wanted in every copy.
-        return _Result(order, context, (), {} if context.question.is_change else stands_for, meant, sure, alone)
+        return _Result(order, context, (), stands_for, meant, sure, alone)
 
     def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
         """Return the places that the text names by file and line."""
@@ -260,29 +262,37 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
     declares it among others, comes after those. Otherwise all stay in order. What a person pinned stays first. A key or a
     heading of that name is no definition. A plain word may mean more than a name, or one of several that differ in case.
     """
-    identifier = context.question.identifier
-    is_plain = identifier.isalpha() and not context.question.is_symbol
-    if not identifier:
+    question, pinned = context.question, frozenset(query.pinned)
+    if not question.identifier:
         return order
-    pinned, words = frozenset(query.pinned), len(context.question.words)
+    order = order.lifted("holds_name", _holding(order.ranked, len(question.words), pinned))
+    is_plain = question.identifier.isalpha() and not question.is_symbol
+    if is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked):
+        return order
+    return order.lifted("definition", _defining(order.ranked, question.identifier, pinned))
 
-    def held(candidate: Candidate) -> int:
+
+def _holding(ranked: Sequence[Candidate], words: int, pinned: frozenset[str]) -> dict[int, int]:
+    """Return by the numbers of candidates whether each holds the name as it was typed (2), in another form (1) or not."""
+
+    def level(candidate: Candidate) -> int:
         if candidate.path in pinned:
             return 2
         if candidate.literal > 0 and not any(rule == "path_penalty" for rule, _ in candidate.boosts):
             return 2
         return 1 if candidate.literal > 0 or len(candidate.matched) >= words else 0
 
-    order = order.lifted("holds_name", {candidate.doc: held(candidate) for candidate in order.ranked})
-    if is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked):
-        return order
+    return {candidate.doc: level(candidate) for candidate in ranked}
 
+
+def _defining(ranked: Sequence[Candidate], identifier: str, pinned: frozenset[str]) -> dict[int, int]:
+    """Return by the numbers of candidates whether each is what is called so (2), defines or declares it otherwise (1) or not."""
     has_function = any(
         candidate.callable
         and candidate.defines >= 1
         and query_words.ends_with(candidate.symbol, identifier)
         and detect_language(candidate.path) in _DECLARED_APART
-        for candidate in order.ranked
+        for candidate in ranked
     )
 
     def level(candidate: Candidate) -> int:
@@ -296,7 +306,7 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
             return 1
         return 1 if is_apart and has_function and not candidate.callable else 2
 
-    return order.lifted("definition", {candidate.doc: level(candidate) for candidate in order.ranked})
+    return {candidate.doc: level(candidate) for candidate in ranked}
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:
