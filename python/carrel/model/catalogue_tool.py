@@ -141,7 +141,7 @@ def canonical(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gave: text, and a structured value where it has one."""
+    """Hold what a tool gave: text, and a structured value where it has one."""
 
     text: str
     value: Any = None

@@ -1,5 +1,5 @@
-"""Where a person allowed text to go: by a dialog or `carrel confirm`, kept in their own data folder, or by their settings file;
-and who may do what, by their setting `allow`. Each refusal of the latter is in the audit log.
+"""Keep where a person allowed text to go (by a dialog or `carrel confirm`, in their own data folder, or by their settings file),
+and tell who may do what by their setting `allow`. Each refusal of the latter is in the audit log.
 
 Nothing that comes with a project can add to it, and neither MCP nor a proxy's caller has a way here. A program that runs as
 the same user can write the file, as it can read the code itself: docs/security.md says so.

@@ -1,5 +1,6 @@
-"""What arguments have in common: checks of their values (text -> value, or argparse's own error in words), options of several
-commands, and what a person may have meant by a wrong one.
+"""Check values of arguments (text -> value, or argparse's own error in words), and add the options of several commands.
+
+Here is also what a person may have meant by a wrong argument.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 Commands: TypeAlias = "_SubParsersAction[ArgumentParser]"
-"""What commands are added to."""
+"""Takes commands: what argparse makes of a parser's `add_subparsers`."""
 
 
 def count(text: str) -> int:

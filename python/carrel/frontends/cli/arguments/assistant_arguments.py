@@ -1,4 +1,4 @@
-"""What can be typed of the commands that serve assistants: `carrel mcp`, `carrel agents` and the two proxies."""
+"""Declare the commands that serve assistants: `carrel mcp`, `carrel agents` and the two proxies."""
 
 from __future__ import annotations
 

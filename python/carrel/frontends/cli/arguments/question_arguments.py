@@ -1,4 +1,4 @@
-"""What can be typed of the commands that search, and of those that ask a chat model."""
+"""Declare the commands that search, and those that ask a chat model."""
 
 from __future__ import annotations
 

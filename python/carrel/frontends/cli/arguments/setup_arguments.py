@@ -1,4 +1,4 @@
-"""What can be typed of the commands that show and change what a person sets up: models, sources, stores, tools, the audit log."""
+"""Declare the commands that show and change what a person sets up: models, sources, stores, tools, the audit log."""
 
 from __future__ import annotations
 
