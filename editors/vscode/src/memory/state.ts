@@ -42,6 +42,8 @@ export class MemoryState {
   /** The server has gone, and its work with it. The index on disk is as it was. */
   forgetWork(): void {
     this.works.clear();
+    for (const [folder, status] of this.statuses)
+      if (status.state === 'indexing') this.statuses.set(folder, { ...status, state: status.files ? 'ready' : 'empty' });
   }
 
   /** Folders that were closed are forgotten. */

@@ -67,6 +67,19 @@ describe('the state of the memory', () => {
     );
   });
 
+  it('shows no run as going on that ended with the server', () => {
+    const state = new MemoryState();
+    state.update({ ...STATUS, state: 'indexing' }, false);
+    state.update({ ...STATUS, workspaceFolder: 'file:///new', state: 'indexing', files: 0 }, false);
+    assert(state.indexing);
+    state.forgetWork();
+    assert.deepEqual(
+      state.all.map(status => status.state),
+      ['ready', 'empty'],
+    );
+    assert(!state.indexing);
+  });
+
   it('knows its work from the first report to the end', () => {
     const state = new MemoryState();
     state.progress('t', { kind: 'begin', title: 'Indexing shop', percentage: 0 });
