@@ -83,6 +83,27 @@ async def test_files_of_one_name_and_content_are_told_apart(opened: Start, money
         assert pack["text"].count("def settings_of") == 2
 
 
+@pytest.mark.parametrize("named", ["kitchen/config.py:2", "kitchen/lib/loop.py:2", "{kitchen}/lib/loop.py:2"])
+async def test_a_place_that_is_named_is_of_the_folder_that_it_begins_with(
+    opened: Start, money: Path, kitchen: Path, named: str
+) -> None:
+    for folder in (money, kitchen):
+        write_files(folder / "lib", {"loop.py": SHARED})
+    async with opened(money, kitchen) as client:
+        question = f"what does {named.format(kitchen=kitchen.as_posix())} do"
+        found = await client.request("carrel/search", {"query": question})
+        pack = await client.request("carrel/context", explicit(question))
+    path = f"kitchen/{named.rpartition(':')[0].split('kitchen')[-1].strip('/}')}"
+    for answer in (found, pack):
+        assert answer["hits"][0]["path"] == path
+        assert [hit["path"] for hit in answer["hits"] if hit["score"] >= 0.9] == [path]
+
+
+async def test_the_places_that_hold_a_word_are_those_of_all_folders(opened: Start, money: Path, kitchen: Path) -> None:
+    async with opened(money, kitchen) as client:
+        assert (await client.request("carrel/search", {"query": "environment"}))["plan"]["holding"] == 2
+
+
 async def test_one_folder_that_is_named_answers_as_if_it_were_alone(start: Start, money: Path, kitchen: Path) -> None:
     question = explicit("where are settings read", budget={"tokens": 500})
     async with start(money) as client:

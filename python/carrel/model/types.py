@@ -164,6 +164,8 @@ class Query:
     left_out: tuple[Lines, ...] = ()
     selection: Lines | None = None  # what is selected in the file in front
     documents: bool = False  # what is searched is written for people: that its path says so is no reason against a hit
+    here: tuple[str, ...] = ()  # of several folders: how paths that a text names begin where they lie in the searched one,
+    elsewhere: tuple[str, ...] = ()  # and where they lie in another
 
     def leaves_out(self, path: str, start_line: int, end_line: int) -> bool:
         """Return whether some of these lines were left out by whoever asks."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, ChunkInfo
-from carrel.model.types import Filters
+from carrel.model.types import Query
 from carrel.question.stack_frames import Frame
 from carrel.search.candidates import allowed, native_filter
 from carrel.search.certainty import OF_A_TRACE
@@ -18,23 +18,26 @@ _MOST_ALIKE = 20
 """Files whose paths end alike that are looked into for the function."""
 
 
-def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], filters: Filters, cancel: CancelToken) -> list[int]:
+def chunks_of_frames(view: SnapshotView, frames: Sequence[Frame], query: Query, cancel: CancelToken) -> list[int]:
     """Return the numbers of the chunks in which the frames of a trace are, the innermost first, each once. Raises `Cancelled`.
 
     The paths may be those of another machine and the lines those of another version: the longest common end of the paths counts,
     then the function's name, then the line. A frame that may be several places stands for none, nor does one of a library whose
-    file has the name of one here.
+    file has the name of one here, nor one that names another folder which is asked, too.
     """
+    frames = [replace(frame, path=_in_folder(frame.path, query.here)) for frame in frames]
     by_name: dict[str, list[str]] = {}
     names = {_name_of(frame.path) for frame in frames}
-    for path in view.files_called(sorted(names), native_filter(filters)) if names else ():
+    for path in view.files_called(sorted(names), native_filter(query.filters)) if names else ():
         by_name.setdefault(_name_of(path), []).append(path)
     # The head of an error may say its place without the function that a frame says.
     of_functions = {(frame.path, frame.line) for frame in frames if frame.function}
     frames = [frame for frame in frames if frame.function or (frame.path, frame.line) not in of_functions]
     files = _Files(view)
-    docs = (files.chunk(frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames))
-    return allowed(view, list(dict.fromkeys(doc for doc in docs if doc is not None)), filters, cancel)
+    alike = [(frame, by_name.get(_name_of(frame.path), ())) for frame in reversed(frames)]
+    here = [(frame, paths) for frame, paths in alike if frame.path in paths or not frame.path.startswith(query.elsewhere)]
+    docs = (files.chunk(frame, paths) for frame, paths in here)
+    return allowed(view, list(dict.fromkeys(doc for doc in docs if doc is not None)), query.filters, cancel)
 
 
 def with_places(order: Order, places: Sequence[Place], step: str) -> Order:
@@ -92,6 +95,11 @@ class _Files:
 
 def _lines_off(chunk: ChunkInfo, frame: Frame) -> int:
     return max(chunk.start_line - frame.line, frame.line - chunk.end_line, 0)
+
+
+def _in_folder(written: str, heads: Sequence[str]) -> str:
+    """Return a path without the one of these that it begins with."""
+    return next((written.removeprefix(head) for head in heads if written.startswith(head)), written)
 
 
 def _name_of(path: str) -> str:

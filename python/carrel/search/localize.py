@@ -149,7 +149,7 @@ def localize(
 
     order = order_chunks(issue, lists, _standings(files), definers, relevant)
     order = _with_writers(order, [Place(writer, 0.0, relevant(writer)) for writer in writers])
-    traced = chunks_of_frames(view, issue.frames, query.filters, cancel)
+    traced = chunks_of_frames(view, issue.frames, query, cancel)
     if issue.is_output and traced:
         of_whole = texts[-1].parsed(quotes=False)
         running = score(view.evidence(of_whole, traced[:_MOST_FRAMES]), context, editor)

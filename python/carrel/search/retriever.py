@@ -222,7 +222,7 @@ class _Search:
     def _named_places(self, text: SearchText, context: RankingContext) -> tuple[Place, ...]:
         """Return the places that the text names by file and line."""
         named = text.question.places
-        docs = chunks_of_frames(self._view, named, self._query.filters, self._cancel) if named else ()
+        docs = chunks_of_frames(self._view, named, self._query, self._cancel) if named else ()
         candidates = score(self._view.evidence(text.parsed(quotes=False), docs), context, self._editor) if docs else ()
         return self._placed(candidates, context)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from carrel.index.open_index import OpenIndex
     from carrel.index.workspace_state import State
     from carrel.model.ports import ChatModel
+    from carrel.model.types import Query
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Planning
 
@@ -80,7 +82,16 @@ class FolderGroup:
         first = self.first if self.first in kept.values() else next(iter(kept.values()))
         return FolderGroup(kept, first, self._locate)
 
-    def inside(self, name: str) -> list[str]:
+    def query_in(self, name: str, query: Query) -> Query:
+        """Return a query as it counts in a folder: its globs and the paths in its text may begin with a folder's name."""
+        from carrel.search.folders import filters_in
+
+        heads = {other: (f"{other}/", f"{workspace.root.as_posix()}/") for other, workspace in self.folders.items()}
+        here = heads.pop(name)
+        filters = filters_in(query.filters, name, self._inside(name))
+        return replace(query, filters=filters, here=here, elsewhere=tuple(itertools.chain(*heads.values())))
+
+    def _inside(self, name: str) -> list[str]:
         """Return the paths in a folder at which others of the group lie."""
         root = self.folders[name].root_key
         others = (other.root_key for other in self.folders.values() if other.root_key != root)

@@ -44,7 +44,6 @@ async def _answer(
     group: FolderGroup, request: ContextRequest, requests: Mapping[str, ContextRequest], end: float | None
 ) -> ContextAnswer:
     from carrel.assist.assisted_retrieval import retrieve_assisted
-    from carrel.search.folders import filters_in
 
     explicit = request.trigger == "explicit"
 
@@ -64,11 +63,8 @@ async def _answer(
 
     packings: dict[str, Packing] = {}
     for name, index in indexes.items():
-        folder_request = requests[name]
-        scoped = replace(
-            folder_request, limit=request.limit, filters=filters_in(folder_request.filters, name, answering.inside(name))
-        )
-        packings[name] = Packing(index, tokenizer, scoped)
+        packing = packings[name] = Packing(index, tokenizer, replace(requests[name], limit=request.limit))
+        packing.question = replace(packing.question, query=answering.query_in(name, packing.question.query))
     others = await from_sources(
         answering.first,
         Query(request.query, request.limit, request.filters, left_out=request.left_out),

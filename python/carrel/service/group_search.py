@@ -39,7 +39,7 @@ async def search(
     if not isinstance(searched, FolderGroup):
         return await queries.search(searched, query, wait_ms, history=history, plan=plan, rerank=rerank, sources=sources)
     group = searched
-    from carrel.search.folders import filters_in, named_hit
+    from carrel.search.folders import named_hit
     from carrel.search.merge import merge_by_score
 
     _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms, about=query.text))
@@ -48,8 +48,7 @@ async def search(
 
     async def ask(name: str, workspace: Workspace) -> Retrieval:
         folder_query = query if workspace is group.first else replace(query, active_path=None, selection=None)
-        scoped = replace(folder_query, filters=filters_in(query.filters, name, answering.inside(name)))
-        retrieval = await queries.search_index(workspace, scoped, 0, helpers[name], history)
+        retrieval = await queries.search_index(workspace, answering.query_in(name, folder_query), 0, helpers[name], history)
         return replace(retrieval, hits=tuple(named_hit(hit, name) for hit in retrieval.hits))
 
     with answering.assistants(plan=plan, rerank=rerank) as helpers:

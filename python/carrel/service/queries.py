@@ -152,7 +152,9 @@ async def answer(
 
     forged = await workspace.run_interactive(lambda _: notice_of((hit.chunk, hit.chunk.text) for hit in hits))
     problem = " ".join(filter(None, (*problems, others.problem if others else None, forged))) or None
-    surest = replace(retrievals[0], diagnostics=replace(retrievals[0].diagnostics, problem=problem))
+    holding = [retrieval.diagnostics.holding for retrieval in retrievals]
+    total = sum(filter(None, holding)) if None not in holding else None
+    surest = replace(retrievals[0], diagnostics=replace(retrievals[0].diagnostics, problem=problem, holding=total))
     return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=retrievals[1:])
 
 
