@@ -333,7 +333,7 @@ export interface CompareParams {
   readonly model?: string;
   /** How long to wait for a first index. */
   readonly waitMs?: number;
-  /** Have a chat model answer both ways. */
+  /** Have a chat model judge each way, and answer. */
   readonly answers?: boolean;
   /** Comes back in every `carrel/complete`, to tell which model is asked. */
   readonly modelToken?: number | string;
@@ -343,6 +343,8 @@ export interface CompareParams {
 export interface CompareResult {
   readonly chunks: WayResult;
   readonly wholeFiles: WayResult;
+  /** The same files in chunks of 20, 50 and 100 lines. */
+  readonly byLines?: readonly WayResult[];
   /** Files that could not be read whole. */
   readonly unread?: readonly string[];
   /** Why retrieval pays here. */
@@ -1287,6 +1289,10 @@ export interface WayResult {
   readonly tokens: number;
   readonly elapsedMs: number;
   readonly files: readonly string[];
+  /** How many a chunk has; unset for chunks by syntax and whole files. */
+  readonly lines?: number;
+  /** What the chat model says of it, as `sufficient`. */
+  readonly judged?: string;
 }
 
 /** Every request: its parameters and its result. */

@@ -58,6 +58,11 @@ class Assessment:
     action: Action
     refined_query: str = ""
 
+    @property
+    def verdict(self) -> str:
+        """Return what was said of the hits, in words."""
+        return "sufficient" if self.is_sufficient else "relevant" if self.is_relevant else "not relevant"
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -127,17 +132,24 @@ async def assess(
     query: str, hits: Sequence[Hit], model: ChatModel, *, seconds: float | None = ASSESSMENT_SECONDS
 ) -> tuple[Assessment, str | None]:
     """Have a model assess hits against a query. A failure is an `answer`, and the second value says why."""
-    shown = _shown(hits, model)
+    assessment, problem = await assess_text(query, _shown(hits, model), model, seconds=seconds)
+    return assessment or Assessment(is_relevant=bool(hits), is_sufficient=bool(hits), action="answer"), problem
+
+
+async def assess_text(
+    query: str, shown: str, model: ChatModel, *, seconds: float | None = ASSESSMENT_SECONDS
+) -> tuple[Assessment | None, str | None]:
+    """Have a model assess results as they are written in their blocks. Of a failure the second value says why."""
     text = f"{quoted('question', whole_characters(both_ends(query, _LONGEST_QUESTION)))}\n{shown or 'Nothing was found.'}"
     messages = [Message("system", _INSTRUCTIONS), Message("user", text)]
     try:
         reply = await short_reply(model, messages, longest=_LONGEST_REPLY, max_tokens=_REPLY_TOKENS, seconds=seconds)
     except ProviderError as error:
         log.warning("Hits were not assessed: %s", type(error).__name__)
-        return _as_it_is(hits), f"{error} The hits were not assessed."
+        return None, f"{error} The hits were not assessed."
     assessment = read_assessment(reply)
     if assessment is None:
-        return _as_it_is(hits), f"The reply of the chat model {model.spec.id} is no assessment. The hits were not assessed."
+        return None, f"The reply of the chat model {model.spec.id} is no assessment. The hits were not assessed."
     return assessment, None
 
 
@@ -164,11 +176,6 @@ _KEYS = {"isrelevant", "issufficient", "action", "refinedquery"}
 
 def _truth(value: Any) -> bool:
     return value is True or (isinstance(value, str) and value.strip().lower() == "true")
-
-
-def _as_it_is(hits: Sequence[Hit]) -> Assessment:
-    """Return what counts where nothing was said."""
-    return Assessment(is_relevant=bool(hits), is_sufficient=bool(hits), action="answer")
 
 
 def _new(hits: Sequence[Hit], ids: set[str]) -> list[Hit]:

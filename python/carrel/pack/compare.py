@@ -1,9 +1,10 @@
-"""Whole files against retrieved chunks for one question (spec A9): what each costs and covers."""
+"""Whole files against retrieved chunks for one question (spec A9), cut by syntax and by lines: what each costs and covers."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from carrel.model.errors import Cancelled
 from carrel.model.lines import lines_of
@@ -18,6 +19,8 @@ from carrel.search.retriever import retrieve
 
 FORM: Format = "xml"
 """Both stand in the same tags, so that these don't decide."""
+LINES = (20, 50, 100)
+"""Lines of the chunks that are compared with those by syntax."""
 MANY_FILES, LONG_FILE, FULL = 100, 1_000, 0.8
 """Files of a folder, lines of a file, and the share of a window from which retrieval pays."""
 
@@ -26,7 +29,8 @@ MANY_FILES, LONG_FILE, FULL = 100, 1_000, 0.8
 class Strategy:
     """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from.
 
-    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for.
+    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for. `judged` is what
+    it says of them, where it was asked.
     """
 
     tokens: int
@@ -34,16 +38,25 @@ class Strategy:
     files: tuple[str, ...]
     items: tuple[ContextItem, ...] = ()
     text: str = ""
+    judged: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The same question both ways. `unread` are files that could not be read whole, `reasons` say why retrieval pays here."""
+    """The same question each way. `unread` are files that could not be read whole, `reasons` say why retrieval pays here.
+
+    `by_lines` has by the lines of a chunk what is found in the same whole files where they are cut so.
+    """
 
     chunks: Strategy
     whole_files: Strategy
     unread: tuple[str, ...]
     reasons: tuple[str, ...] = ()
+    by_lines: Mapping[int, Strategy] = field(default_factory=dict)
+
+
+Cut = Callable[[Mapping[str, str], int], tuple[SnapshotView, PreparedQuery]]
+"""(texts by path, lines of a chunk) -> an index of these texts, and the question for it."""
 
 
 def compare(
@@ -54,21 +67,13 @@ def compare(
     cancel: CancelToken,
     *,
     most_tokens: int = 0,
+    cut: Cut | None = None,
 ) -> Comparison:
     """Answer with a pack, then with the whole of each file that the hits come from, attached in the same form.
 
-    `most_tokens` is what a chat model has room for, 0 where none is asked.
+    `most_tokens` is what a chat model has room for, 0 where none is asked. With `cut` these files are cut by lines, too.
     """
-    began = time.perf_counter()
-    hits = retrieve(view, prepared, cancel).hits
-    packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
-    chunks = Strategy(
-        packed.tokens,
-        round(prepared.milliseconds + _since(began), 3),
-        tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items)),
-        packed.items,
-        packed.text,
-    )
+    chunks, hits = _packed(view, prepared, tokenizer, budget, cancel)
     began = time.perf_counter()
     best = {hit.chunk.path: hit for hit in reversed(hits)}
     blocks, read, unread = [], [], []
@@ -89,7 +94,22 @@ def compare(
             fitting = (*fitting, block)
     whole = Strategy(tokens, elapsed, tuple(read), fitting, render(fitting, form_of(FORM)))
     longest = max((block.hit.chunk.span.end_line for block in blocks), default=0)
-    return Comparison(chunks, whole, tuple(unread), _reasons(view.files, longest, tokens, most_tokens))
+    texts = {block.hit.chunk.path: block.text for block in blocks}
+    cuts = {lines: cut(texts, lines) for lines in LINES} if cut else {}
+    by_lines = {lines: _packed(*searched, tokenizer, budget, cancel)[0] for lines, searched in cuts.items()}
+    return Comparison(chunks, whole, tuple(unread), _reasons(view.files, longest, tokens, most_tokens), by_lines)
+
+
+def _packed(
+    view: SnapshotView, prepared: PreparedQuery, tokenizer: Tokenizer, budget: Budget, cancel: CancelToken
+) -> tuple[Strategy, tuple[Hit, ...]]:
+    """Return the answer by a pack, and the hits that it was made of."""
+    began = time.perf_counter()
+    hits = retrieve(view, prepared, cancel).hits
+    packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
+    took = round(prepared.milliseconds + _since(began), 3)
+    files = tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items))
+    return Strategy(packed.tokens, took, files, packed.items, packed.text), hits
 
 
 def _reasons(files: int, longest: int, tokens: int, most_tokens: int) -> tuple[str, ...]:

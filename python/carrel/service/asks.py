@@ -146,9 +146,10 @@ async def compare(
 ) -> tuple[Comparison, tuple[Answered, Answered], str]:
     """Answer one question from retrieved chunks, then from whole files, without tools. Raises `CarrelError`.
 
-    Returns the name of the tokenizer that counted, too.
+    The model says of each way first whether it is enough for the question. Returns the name of the tokenizer that counted, too.
     """
     from carrel.agent import ask as asking
+    from carrel.assist.assessment import assess_text
     from carrel.model.conversation import Message
 
     limit = asking.room(model.spec.window)
@@ -158,6 +159,17 @@ async def compare(
     if budget.unit == "chars" or budget.amount > room:
         budget = Budget(min(budget.amount, room), budget.unit)
     comparison = await queries.compare(workspace, query, budget, tokenizer, wait_ms, room)
+
+    async def judged(strategy: Strategy) -> Strategy:
+        assessment, _ = await assess_text(query.text, strategy.text, model)
+        return replace(strategy, judged=assessment.verdict if assessment else None)
+
+    comparison = replace(
+        comparison,
+        chunks=await judged(comparison.chunks),
+        whole_files=await judged(comparison.whole_files),
+        by_lines={lines: await judged(strategy) for lines, strategy in comparison.by_lines.items()},
+    )
 
     async def answered(strategy: Strategy) -> Answered:
         text = strategy.text if tokenizer.count(strategy.text) <= room else ""

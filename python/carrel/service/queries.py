@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from carrel.index.open_index import OpenIndex
     from carrel.model.conversation import Message
     from carrel.model.diagnostics import RetrievalDiagnostics
+    from carrel.model.local_index import SnapshotView
     from carrel.model.native import CancelToken
     from carrel.model.ports import Tokenizer
     from carrel.pack.compare import Comparison
@@ -259,16 +260,28 @@ async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit
 async def compare(
     workspace: Workspace, query: Query, budget: Budget, tokenizer: Tokenizer, wait_ms: int, most_tokens: int = 0
 ) -> Comparison:
-    """Compare chunks with whole files for one question; `most_tokens` is what a chat model has room for, if one is asked."""
+    """Compare chunks with whole files for one question; `most_tokens` is what a chat model has room for, if one is asked.
+
+    The files are cut by lines for Carrel's own model, which sends nothing.
+    """
+    from carrel.model_calls.embedding import embed_batch_blocking
     from carrel.pack.compare import compare as both
-    from carrel.question.prepare import prepare
+    from carrel.question.prepare import PreparedQuery, prepare, prepare_blocking
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms)
     prepared = await prepare(query, index.embedder)
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> Comparison:
-        return both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens)
+        def cut(texts: Mapping[str, str], lines: int) -> tuple[SnapshotView, PreparedQuery]:
+            other = workspace.composition.memory_index(windows=(lines, lines // 10))
+            for path, text in texts.items():
+                batch = other.store.cut_buffer(path, text, token)
+                embed_batch_blocking(batch, other.embedder, token)
+                other.store.commit_buffer(batch)
+            return other.store.snapshot(), prepare_blocking(query, other.embedder)
+
+        return both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens, cut=cut)
 
     return await workspace.run_interactive(work)
 

@@ -13,7 +13,24 @@ def test_compare_counts_chunks_and_whole_files(run: Run) -> None:
     assert code == 0
     assert 0 < answer["chunks"]["tokens"] <= 70 < answer["wholeFiles"]["tokens"]
     assert "src/auth.py" in answer["wholeFiles"]["files"]
-    assert "of the whole files' tokens" in run("compare", "verify a password")[1]
+    shown = run("compare", "verify a password")[1]
+    assert "of the whole files' tokens" in shown
+    assert "judged" not in shown
+
+
+def test_chunks_of_20_50_and_100_lines_stand_beside_those_by_syntax(run: Run, project: Path) -> None:
+    """Spec A9, with A1's sizes: the same files cut otherwise, each way with its tokens, time and files."""
+    lines = "\n".join(f"def verify_{number}(password):\n    return password == {number}\n" for number in range(200))
+    (project / "long.py").write_text(lines)
+    answer = one_json(run("compare", "verify a password", "--tokens", "900", "--limit", "2", "--json")[1])
+    by_lines = {way["lines"]: way for way in answer["byLines"]}
+    assert list(by_lines) == [20, 50, 100]
+    for way in by_lines.values():
+        assert 0 < way["tokens"] <= 900
+        assert way["elapsedMs"] > 0
+        assert set(way["files"]) <= set(answer["wholeFiles"]["files"])
+    shown = run("compare", "verify a password")[1]
+    assert all(f"chunks of {lines} lines" in shown for lines in by_lines)
 
 
 def test_compare_says_whether_retrieval_pays_here(run: Run, project: Path) -> None:

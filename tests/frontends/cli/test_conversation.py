@@ -240,6 +240,11 @@ def test_both_answers_of_a_comparison_stand_side_by_side(play: Play, project: Pa
     assert "from retrieved chunks" in shown
     assert shown.count("1 places cited, 0 unverified") == 2
     assert "answers" not in one_json(play("compare", "password", "--json", script=[ANSWER]).stdout)
+    verdict = '{{"is_relevant": true, "is_sufficient": {}, "action": "answer"}}'
+    script = [verdict.format("true"), *[verdict.format("false")] * 4, ANSWER]
+    judged = one_json(play("compare", "where are passwords checked?", "--answers", "--json", script=script).stdout)
+    assert judged["chunks"]["judged"] == "sufficient"
+    assert {way["judged"] for way in (judged["wholeFiles"], *judged["byLines"])} == {"relevant"}
     body = "return user.password == password and user.name in allowed_names(password) and user.is_known_here(password)"
     (project / "big.py").write_text("".join(f"def check_password_{n}(password):\n    {body}\n\n" for n in range(330)))
     [reason] = one_json(play("compare", "check_password_7", "--answers", "--json", script=["In big.py."]).stdout)["reasons"]

@@ -226,9 +226,13 @@ def _show_comparison(result: Any, output: Output) -> None:
     from msgspec import UnsetType
     from rich.table import Table
 
-    table = Table("", "tokens", "time", "files", title=f"counted in {result.tokenizer}")
-    for name, way in (("retrieved chunks", result.chunks), ("whole files", result.whole_files)):
-        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)))
+    by_lines = ((f"chunks of {way.lines} lines", way) for way in result.by_lines)
+    ways = [("retrieved chunks", result.chunks), *by_lines, ("whole files", result.whole_files)]
+    is_judged = any(way.judged for _, way in ways)  # UNSET is false
+    table = Table("", "tokens", "time", "files", *(["judged"] if is_judged else []), title=f"counted in {result.tokenizer}")
+    for name, way in ways:
+        judged = [way.judged or "no answer"] if is_judged else []
+        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)), *judged)
     output.console().print(table)
     if result.chunks.tokens:
         output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")

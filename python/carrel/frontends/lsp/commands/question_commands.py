@@ -170,6 +170,7 @@ class Commands:
         return CompareResult(
             chunks=convert_chat.from_way(comparison.chunks),
             whole_files=convert_chat.from_way(comparison.whole_files),
+            by_lines=tuple(convert_chat.from_way(way, lines) for lines, way in comparison.by_lines.items()),
             unread=comparison.unread,
             reasons=comparison.reasons,
             answers=answers,

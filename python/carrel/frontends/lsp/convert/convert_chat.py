@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt, to_filters
@@ -142,9 +142,9 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
     )
 
 
-def from_way(way: Strategy) -> wire.WayResult:
+def from_way(way: Strategy, lines: int | UnsetType = UNSET) -> wire.WayResult:
     """Encode one side of a comparison."""
-    return encode(wire.WayResult, way, elapsed_ms=way.milliseconds)
+    return encode(wire.WayResult, way, lines=lines, elapsed_ms=way.milliseconds)
 
 
 def from_answered(answered: Answered, strategy: Strategy) -> wire.WayAnswer:

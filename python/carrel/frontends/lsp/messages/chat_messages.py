@@ -272,7 +272,7 @@ class CompareParams(FolderParams, kw_only=True, frozen=True):
         None
     )
     wait_ms: Annotated[int, Meta(ge=0, le=600_000, description="How long to wait for a first index.")] = 10_000
-    answers: Annotated[bool, Meta(description="Have a chat model answer both ways.")] = False
+    answers: Annotated[bool, Meta(description="Have a chat model judge each way, and answer.")] = False
     model_token: ModelToken = None
 
 
@@ -282,6 +282,10 @@ class WayResult(Wire, kw_only=True, frozen=True):
     tokens: int
     elapsed_ms: float
     files: tuple[str, ...]
+    lines: Annotated[int | UnsetType, Meta(description="How many a chunk has; unset for chunks by syntax and whole files.")] = (
+        UNSET
+    )
+    judged: Annotated[str | UnsetType, Meta(description="What the chat model says of it, as `sufficient`.")] = UNSET
 
 
 class WayAnswer(Wire, kw_only=True, frozen=True):
@@ -308,6 +312,7 @@ class CompareResult(Wire, kw_only=True, frozen=True):
 
     chunks: WayResult
     whole_files: WayResult
+    by_lines: Annotated[tuple[WayResult, ...], Meta(description="The same files in chunks of 20, 50 and 100 lines.")] = ()
     unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
     reasons: Annotated[tuple[str, ...], Meta(description="Why retrieval pays here.")] = ()
     answers: Annotated[CompareAnswers | UnsetType, Meta(description="Where they were asked for.")] = UNSET
