@@ -32,13 +32,15 @@ export function link(
   stream.anchor(location(uri, startLine, endLine));
 }
 
-/** By URI, the folder of each file of which another one has the same name. */
-export function foldersOf(places: readonly { readonly uri: string; readonly path: string }[]): ReadonlyMap<string, string> {
+/** By URI, the folder of each file of which another one has the same name, and the workspace's where several were asked. */
+export function foldersOf(
+  places: readonly { readonly uri: string; readonly path: string; readonly folder?: string }[],
+): ReadonlyMap<string, string> {
   const names = shortNames(places.map(({ path }) => path));
   return new Map(
-    places.flatMap(({ uri, path }) => {
+    places.flatMap(({ uri, path, folder: root }) => {
       const name = names.get(path) ?? path;
-      const folder = name.slice(0, name.lastIndexOf('/') + 1);
+      const folder = name.slice(0, name.lastIndexOf('/') + 1) || (root ? path.slice(0, path.indexOf('/') + 1) : '');
       return folder ? [[uri, folder] as const] : [];
     }),
   );

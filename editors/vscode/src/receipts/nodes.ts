@@ -171,6 +171,7 @@ function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Sur
   const pinned = around.pinned?.includes(hit.uri) ?? false;
   const sentence = why(hit, around);
   const notes = [
+    hit.folder && hit.path.slice(0, hit.path.indexOf('/')),
     hit.attached ? l10n.t('chosen by you') : hit.score.toFixed(2),
     removed ? l10n.t('excluded by you') : undefined,
     hit.masked ? l10n.t('{0} hidden', count(hit.masked, 'secret')) : undefined,
