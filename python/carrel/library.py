@@ -407,10 +407,10 @@ def pick_files_by_grouped_chunk_hits(
     model = index.embedder.spec.id
     if embedder is not None and embedder.spec.id != model:
         raise InvalidInput("embedder", f"{embedder.spec.id} can't be compared with the index, whose vectors are those of {model}")
-    pool, most = checked("candidate_pool_size", candidate_pool_size, HitCount), checked("n_files", n_files, HitCount)
-    prepared = prepare_blocking(files.pool_query(section_query, pool), index.embedder)
-    ranking = files.best_files(index.store.snapshot(), prepared, pool, most, file_key, CancelToken())
-    return [name for name, _ in ranking]
+    size, most = checked("candidate_pool_size", candidate_pool_size, HitCount), checked("n_files", n_files, HitCount)
+    prepared = prepare_blocking(files.pool_query(section_query, size), index.embedder)
+    pool = files.pool(index.store.snapshot(), prepared, size, CancelToken())
+    return [name for name, _ in pool.best(most, file_key)]
 
 
 def _listed(hits: Sequence[Hit]) -> str:

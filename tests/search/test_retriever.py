@@ -16,7 +16,7 @@ from carrel.question.prepare import SearchText, prepare_blocking
 from carrel.question.query_words import read
 from carrel.search.candidates import search
 from carrel.search.explain import explain_line, explain_ranked
-from carrel.search.files import best_files, pool_query
+from carrel.search.files import pool, pool_query
 from carrel.search.ranking import rank
 from carrel.search.retriever import retrieve
 from carrel.search.similar import similar, stored_vector
@@ -159,7 +159,7 @@ def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
     prepared = prepare_blocking(pool_query(Query("q"), 200), FakeEmbedder())
 
     def best(most: int = 5, key: str = "filename") -> list[str]:
-        return [name for name, _ in best_files(view, prepared, 200, most, key, CancelToken())]
+        return [name for name, _ in pool(view, prepared, 200, CancelToken()).best(most, key)]
 
     assert best() == ["x/many.py", "one.py"]
     assert len(best(1)) == 1

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import CancelToken, ChunkInfo
+from carrel.model.native import CancelToken, Candidate, ChunkInfo
 from carrel.model.types import Chunk, Hit, Query
 from carrel.question.issue_text import WHOLE
 from carrel.question.prepare import PreparedQuery
+from carrel.question.query_words import ParsedQuery
 from carrel.search.candidates import CANDIDATES_A_HIT, search
-from carrel.search.certainty import relevance
+from carrel.search.certainty import confidence, is_enough, relevance
 from carrel.search.localize import LocatedFile
 from carrel.search.ranking import editor_context, rank
 from carrel.search.retriever import Retrieval, to_chunk
@@ -32,28 +33,41 @@ def pool_query(query: Query, candidate_pool_size: int) -> Query:
     return replace(query, limit=max(1, candidate_pool_size // CANDIDATES_A_HIT))
 
 
-def best_files(
-    view: SnapshotView,
-    prepared: PreparedQuery,
-    candidate_pool_size: int,
-    n_files: int,
-    file_key: str | Callable[[ChunkInfo], str],
-    cancel: CancelToken,
-) -> list[tuple[str, float]]:
-    """Return the `n_files` best files as (path, summed relevance), best first, for a query that `pool_query` widened.
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates whose files are looked for, best first."""
 
-    `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
-    function of the chunk.
-    """
-    key = file_key if callable(file_key) else _KEYS.get(file_key)
-    if key is None:
-        raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
+    view: SnapshotView
+    candidates: Sequence[Candidate]
+    question: ParsedQuery
+    floor: float
+
+    @property
+    def has_evidence(self) -> bool:
+        """Tell whether any shares a word with the question, or is likely to answer it."""
+        sure = is_enough(confidence(self.candidates, self.question, self.floor))
+        return sure or any(candidate.matched for candidate in self.candidates)
+
+    def best(self, n_files: int, file_key: str | Callable[[ChunkInfo], str] = "filename") -> list[tuple[str, float]]:
+        """Return the `n_files` best files as (path, summed relevance), best first.
+
+        `file_key` names what chunks are summed by: "filename" (the path), "folder", "language", "symbol", "container", or a
+        function of the chunk.
+        """
+        key = file_key if callable(file_key) else _KEYS.get(file_key)
+        if key is None:
+            raise InvalidInput("file_key", f"no such key: use one of {', '.join(sorted(_KEYS))}, or a function")
+        infos = self.view.describe([candidate.doc for candidate in self.candidates])
+        relevances = [relevance(candidate, self.question, self.floor) for candidate in self.candidates]
+        return group((key(info), score) for info, score in zip(infos, relevances, strict=True))[:n_files]
+
+
+def pool(view: SnapshotView, prepared: PreparedQuery, size: int, cancel: CancelToken) -> Pool:
+    """Return at most so many candidates for a query that `pool_query` widened."""
     text = prepared.texts.get(WHOLE) or prepared.texts[""]
     candidates, context = search(view, text, prepared.query, prepared.model.floor, cancel)
-    pool = rank(candidates, context, editor_context(prepared.query))[:candidate_pool_size]
-    infos = view.describe([ranked.doc for ranked in pool])
-    relevances = [relevance(ranked, context.question, prepared.model.floor) for ranked in pool]
-    return group((key(info), score) for info, score in zip(infos, relevances, strict=True))[:n_files]
+    ranked = rank(candidates, context, editor_context(prepared.query))[:size]
+    return Pool(view, ranked, context.question, prepared.model.floor)
 
 
 def file_chunks(view: SnapshotView, path: str, cancel: CancelToken) -> list[Chunk]:

@@ -221,16 +221,17 @@ def _with_notice(index: OpenIndex, ranking: Ranking, retrieval: Retrieval) -> Re
 
 
 async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int) -> list[tuple[str, float]]:
-    """Find the best files and their summed scores."""
+    """Find the best files and their summed scores; none where nothing shares a word with the question or is likely to answer."""
     from carrel.question.prepare import prepare
-    from carrel.search.files import best_files, pool_query
+    from carrel.search.files import pool, pool_query
 
     index = await workspace.ready(explicit=True, wait_ms=wait_ms, about=query.text)
     prepared = await prepare(pool_query(query, pool_size), index.embedder)
     view = index.store.snapshot()
 
     def work(token: CancelToken) -> list[tuple[str, float]]:
-        return best_files(view, prepared, pool_size, query.limit, "filename", token)
+        candidates = pool(view, prepared, pool_size, token)
+        return candidates.best(query.limit) if candidates.has_evidence else []
 
     return await workspace.run_interactive(work)
 

@@ -36,6 +36,9 @@ def test_a_question_that_shares_nothing_with_the_folder_gets_no_places(run: Run,
     assert "No relevant code found." in err
     assert one_json(run("search", "xyzzy frobnicate quux plugh", "--json")[1])["hits"] == []
     assert run("search", "and is not return")[1], "words that the folder holds are found, whatever they say"
+    for command, nothing in (("files", "No relevant file found."), ("localize", "No relevant code found.")):
+        assert run(command, "xyzzy frobnicate quux plugh")[1:] == ("", f"{nothing}\n")
+        assert run(command, "and is not return")[1]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from carrel.frontends.lsp.commands.question_commands import Commands
     from carrel.model.types import Hit
     from carrel.search.localize import LocatedFile
-    from carrel.search.retriever import Retrieval
     from carrel.service.workspace import Workspace
 
 _HITS_A_FILE = 5
@@ -66,9 +65,10 @@ async def _locate(text: str, limit: int, output: Output, commands: Commands, wor
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
     query = Query(text, _HITS_A_FILE * limit)
-    retrieval: Retrieval = (await queries.search(workspace, query, wait_ms, plan="never", rerank=False)).retrieval
+    found = await queries.search(workspace, query, wait_ms, plan="never", rerank=False)
     elapsed_ms = 1000 * (time.perf_counter() - began)
-    return _Located(located_files(retrieval)[:limit], retrieval.hits[:limit], retrieval.diagnostics.is_issue, elapsed_ms)
+    files = located_files(found.retrieval) if found.with_evidence else ()
+    return _Located(files[:limit], found.with_evidence[:limit], found.diagnostics.is_issue, elapsed_ms)
 
 
 def _plain(located: _Located) -> dict[str, Any]:
