@@ -94,12 +94,20 @@ function note(label: string, description = ''): vscode.QuickPickItem {
   return { label, description, alwaysShow: true };
 }
 
+/** The line below a place: the commit that changed it last, where that was asked for and is known, else its first line. */
+function detail({ lastChange, text }: HitResult): string {
+  if (!lastChange) return text.trim().split('\n', 1)[0] ?? '';
+  return `$(git-commit) ${lastChange.at.slice(0, 10)} ${lastChange.author}: ${lastChange.subject}`;
+}
+
 /** A list that follows what is typed. Order and choice are the server's: the list must not filter again. */
 async function search(server: Supervisor, memory: Memory): Promise<void> {
   if (!localFolders().length) throw new Error(vscode.l10n.t('open a folder first.'));
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { hit?: HitResult }>();
   pick.title = vscode.l10n.t('Carrel: Search');
   pick.placeholder = vscode.l10n.t('Words, a question, or a name');
+  pick.buttons = [{ iconPath: new vscode.ThemeIcon('git-commit'), tooltip: vscode.l10n.t('Show or Hide the Last Changes') }];
+  let lastChange = false;
   const folder = onlyFolder();
   const where = folder ? { workspaceFolder: folder } : {};
   let timer: NodeJS.Timeout | undefined;
@@ -123,13 +131,13 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
             vscode.l10n.t('the places come as soon as it is done'),
           ),
         ];
-      const asked = { ...where, query, limit: 30, plan: 'never', waitMs: memory.waitMs } as const;
+      const asked = { ...where, query, limit: 30, plan: 'never', lastChange, waitMs: memory.waitMs } as const;
       const { hits, state } = await server.request('carrel/search', asked, source.token);
       if (running !== source) return;
       const rows = hits.map(hit => ({
         label: hit.symbol ?? hit.path,
         description: `${hit.path}:${lines(hit)}`,
-        detail: hit.text.trim().split('\n', 1)[0] ?? '',
+        detail: detail(hit),
         alwaysShow: true,
         hit,
       }));
@@ -149,6 +157,10 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
     pick.onDidChangeValue(value => {
       clearTimeout(timer);
       timer = setTimeout(() => void look(value).catch(reject), REST_MS);
+    });
+    pick.onDidTriggerButton(() => {
+      lastChange = !lastChange;
+      void look(pick.value).catch(reject);
     });
     pick.onDidAccept(() => {
       const hit = pick.selectedItems[0]?.hit;

@@ -1,6 +1,7 @@
 // node test/editor/places.mjs INSTALL VSIX [PICTURES]: what a person gets who has no chat model: places, and what to do for more. With PICTURES,
 // a folder, it keeps screenshots there.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor.mjs';
@@ -24,6 +25,11 @@ try {
   mkdirSync(project);
   if (pictures) mkdirSync(pictures, { recursive: true });
   writeProject(project, 300); // enough that indexing is seen
+  const git = (...words) =>
+    execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], { cwd: project });
+  git('init', '-q');
+  git('add', 'src/auth.py');
+  git('commit', '-q', '-m', 'Refuse a login without its row');
   const { page, go } = await editor.open(project, [], { width: 1240, height: 780 });
   page.setDefaultTimeout(30_000);
   await go();
@@ -67,6 +73,11 @@ try {
     await page.keyboard.type('authenticate_user');
     await list.getByText('Indexing the project first').waitFor();
     await list.getByText('src/auth.py:1-4').waitFor();
+  });
+
+  await step('a button shows the commit that changed each place last', async () => {
+    await list.locator('[aria-label="Show or Hide the Last Changes"]').click();
+    await list.getByText('Ada: Refuse a login without its row').waitFor();
     await page.keyboard.press('Escape');
   });
 
