@@ -67,6 +67,23 @@ def test_limits_and_filters_hold(index: ToolIndex) -> None:
     assert found(index, ToolQuery("   ")) == found(index, ToolQuery("x", 0)) == []
 
 
+def test_among_a_thousand_tools_the_five_best_are_found() -> None:
+    """Spec D10: it works with 1,000 and more, and never gives more than k."""
+    nouns, verbs = ("invoice", "parcel", "ticket", "meeting", "contract"), ("Create", "Cancel", "Rename", "Move", "Archive")
+    others = [
+        CatalogueTool(source=f"s{number}", name=f"{verb.lower()}_{noun}_{number}", description=f"{verb} the {noun} {number}.")
+        for number in range(48)
+        for noun in nouns
+        for verb in verbs
+    ]
+    index = ToolIndex([*others, *TOOLS], *tool_index())
+    assert len(others) + len(TOOLS) > 1_200
+    names = found(index, ToolQuery("find errors in logs"))
+    assert {"grep", "tail", "jq"} <= set(names)
+    assert len(names) <= 5
+    assert len(found(index, ToolQuery("archive a contract"))) == 5
+
+
 @pytest.mark.parametrize("form", ["openai", "anthropic", "mcp"])
 def test_exports_have_the_names_and_schemas_that_providers_take(form: ExportForm) -> None:
     tools = [CatalogueTool(source=source, name="read.file", description="Reads.") for source in ("a", "b")]
