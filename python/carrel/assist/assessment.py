@@ -145,7 +145,7 @@ async def assess_text(
     try:
         reply = await short_reply(model, messages, longest=_LONGEST_REPLY, max_tokens=_REPLY_TOKENS, seconds=seconds)
     except ProviderError as error:
-        log.warning("Hits were not assessed: %s", type(error).__name__)
+        log.info("Hits were not assessed: %s", type(error).__name__)
         return None, f"{error} The hits were not assessed."
     assessment = read_assessment(reply)
     if assessment is None:

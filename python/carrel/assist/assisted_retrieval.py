@@ -278,7 +278,7 @@ class _Retrieval:
         try:
             scores = await rerank(text, texts, reranker, seconds=self._left(self.assistants.reranker_seconds))
         except ProviderError as error:
-            log.warning("The hits were not reranked: %s", type(error).__name__)
+            log.info("The hits were not reranked: %s", type(error).__name__)
             return _with_problem(ranking, f"{error} The hits stand in the order of the search.")
         judged = dict(zip(shown.hit_docs, scores, strict=True))
         return replace(

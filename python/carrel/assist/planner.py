@@ -124,7 +124,7 @@ class Planning:
                 values[step] = await call
             except CarrelError as error:
                 problems.append(str(error))
-                log.warning("A question was not planned (%s): %s", step, type(error).__name__)
+                log.info("A question was not planned (%s): %s", step, type(error).__name__)
             except UnusableReplyError as error:
                 problems.append(f"The reply of the planner {self._model.spec.id} {error}.")
                 log.info("A planner's reply is not used (%s): it %s", step, error)

@@ -55,7 +55,7 @@ M = TypeVar("M")
 
 NO_CHAT_MODEL = (
     "No chat model is set",
-    'Set one in your settings, such as `models = {chat = {provider = "ollama", model = "qwen3"}}`; docs/models.md has more.',
+    "Set one in your settings, as `carrel models set chat ollama qwen3` does; docs/models.md has more.",
 )
 """Reason and remedy."""
 

@@ -171,7 +171,7 @@ def test_without_a_model_the_remedy_is_said_and_nothing_is_indexed(run: Any, pro
         code, out, err = run(*command)
         assert (code, out) == (1, "")
         assert "No chat model is set" in err
-        assert "models = " in err
+        assert "`carrel models set chat " in err
         assert "`carrel context` and `carrel search` need no model." in err
     assert not list((project.parent / "cache").rglob("*.sqlite"))
 

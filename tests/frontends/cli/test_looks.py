@@ -58,3 +58,14 @@ def test_the_status_of_a_folder_without_an_index_says_so_and_how_it_gets_one(run
     assert "carrel index" in out
     run("index")
     assert "not indexed" not in run("status")[1]
+
+
+def test_a_model_that_cannot_be_reached_costs_its_help_and_is_said_once(run: Run) -> None:
+    run("models", "set", "chat", "ollama", "qwen3", "--base-url", "http://127.0.0.1:1")
+    code, out, err = run("search", "who verifies a password", "--assess")
+    assert (code, out.startswith("src/auth.py:")) == (0, True)
+    assert err.count("assessed") == 1
+    assert "Ollama can't be reached at 127.0.0.1:1." in err
+    code, out, told = run("ask", "who verifies a password")
+    assert (code, out, told.count("\n")) == (1, "", 1)
+    assert "Error" not in err + told, "no names of Carrel's own classes"

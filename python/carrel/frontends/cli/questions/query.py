@@ -142,7 +142,8 @@ def _show_hits(result: Any, output: Output) -> None:
         if change := hit.last_change:  # UNSET is false
             output.styled((f"    changed last: {change.sha[:10]} {change.at[:10]} {change.author}: {change.subject}", "dim"))
     for attempt in result.attempts or ():
-        output.note(attempt_line(attempt))
+        if not attempt.problem:  # which was said above
+            output.note(attempt_line(attempt))
     _tell_rewritten(result, output)
     more = (
         f"; {holding:,} places of the index hold the word"
