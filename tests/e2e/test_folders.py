@@ -99,6 +99,18 @@ async def test_a_place_that_is_named_is_of_the_folder_that_it_begins_with(
         assert [hit["path"] for hit in answer["hits"] if hit["score"] >= 0.9] == [path]
 
 
+async def test_folders_of_one_name_are_told_apart(opened: Start, tmp_path: Path) -> None:
+    first, second = (write_files(tmp_path / team / "app", {"lib/loop.py": SHARED}) for team in ("red", "blue"))
+    async with opened(first, second) as client:
+        found = await client.request("carrel/search", {"query": "settings_of"})
+        assert {(hit["path"], hit["uri"]) for hit in found["hits"]} == {
+            ("app/lib/loop.py", path_to_uri(str(first / "lib/loop.py"))),
+            ("app-2/lib/loop.py", path_to_uri(str(second / "lib/loop.py"))),
+        }
+        place = await client.request("carrel/search", {"query": "what does app-2/lib/loop.py:2 do"})
+        assert place["hits"][0]["uri"].startswith(path_to_uri(str(second)))
+
+
 async def test_the_places_that_hold_a_word_are_those_of_all_folders(opened: Start, money: Path, kitchen: Path) -> None:
     async with opened(money, kitchen) as client:
         assert (await client.request("carrel/search", {"query": "environment"}))["plan"]["holding"] == 2
