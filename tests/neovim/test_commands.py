@@ -164,7 +164,7 @@ def test_status_line_says_what_the_index_holds(edit: Edit) -> None:
     nvim = edit()
     assert nvim.lua("return require('carrel').status()") == ""
     nvim.command("Carrel status")
-    nvim.wait("return require('carrel').status() == 'Carrel: off'")
+    nvim.wait("return require('carrel').status() == 'Carrel: on request'")
     nvim.lua("require('carrel.config').current.settings.ragAutoIndex = true")
     assert nvim.lua("return require('carrel').status()") == "Carrel: not indexed"
     nvim.command("Carrel index")

@@ -40,7 +40,7 @@ def test_off_ends_the_server_and_a_question_still_works(edit: Edit, project: Pat
     assert nvim.lua("return vim.tbl_isempty(require('carrel.server').list())"), "a file of it starts nothing"
     nvim.command("Carrel context how is a login checked")
     nvim.wait_note("in register")
-    nvim.wait(f"{STATUS} == 'Carrel: off'")
+    nvim.wait(f"{STATUS} == 'Carrel: ready'")
     nvim.command("Carrel on")
     nvim.wait(f"{STATUS} == 'Carrel: ready'")
 
@@ -71,7 +71,8 @@ def test_states_and_reasons_in_words(edit: Edit) -> None:
         return str(nvim.lua("return require('carrel.words').state(args[1], args[2])", whole, on))
 
     assert state(True) == "ready"
-    assert state(False) == "off"
+    assert state(False) == "ready", "the index answers"
+    assert state(False, state="empty", files=0) == "on request"
     assert state(True, state="empty", files=0) == "not indexed"
     assert state(False, complete=False, unfinished=31556) == "18,445 of 50,001 files: resume"
     assert state(True, complete=False) == "18,445 files, not all: resume"

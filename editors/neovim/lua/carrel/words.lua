@@ -150,10 +150,8 @@ function M.state(status, on)
     return 'problem'
   elseif M.is_partial(status) then
     return status.role == 'follower' and 'indexing' or part(status) .. ': resume'
-  elseif not on then
-    return 'off'
   elseif status.state == 'empty' then
-    return 'not indexed'
+    return on and 'not indexed' or 'on request' -- the first question indexes it
   end
   return status.state
 end

@@ -43,7 +43,7 @@ public record Headline(String text, String index, boolean welcome) {
             return plain(view.server() instanceof ServerState.Stopped stopped && stopped.ran() ? "stopped" : "opening");
         }
         boolean ran = view.server() instanceof ServerState.Stopped stopped && stopped.ran();
-        return new Headline("off; a question or an index run starts it", "Index", !ran);
+        return new Headline("on request; the first question or an index run starts it", "Index", !ran);
     }
 
     /** Of several folders, the one that a person must know of first. */

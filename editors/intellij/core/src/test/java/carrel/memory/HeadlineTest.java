@@ -19,12 +19,12 @@ class HeadlineTest {
     void aProjectThatNobodyIndexedIsWelcomed() {
         assertEquals(new Headline("not indexed yet", "Index", true), Headline.of(view(RUNNING, EMPTY), true));
         assertEquals(
-                new Headline("off; a question or an index run starts it", "Index", true), Headline.of(view(new ServerState.Stopped(false)), false));
+                new Headline("on request; the first question or an index run starts it", "Index", true), Headline.of(view(new ServerState.Stopped(false)), false));
     }
 
     @Test
     void aStatusBarHasRoomForAFewWords() {
-        assertEquals("Carrel: off", Headline.of(view(new ServerState.Stopped(false)), false).inStatusBar());
+        assertEquals("Carrel: on request", Headline.of(view(new ServerState.Stopped(false)), false).inStatusBar());
         assertEquals("Carrel: 10 of 15 files: resume", Headline.of(view(RUNNING, PARTIAL), true).inStatusBar());
     }
 

@@ -95,7 +95,7 @@ class MemoryPanelTest {
     void aNewProjectIsWelcomedWithOneButton() throws Exception {
         assertTrue(visible("welcome") && visible("index"));
         assertFalse(visible("cancel") || visible("clear") || visible("status.State") || visible("receipts"));
-        assertEquals("Carrel: off; a question or an index run starts it", Screen.onEdt(this::headline));
+        assertEquals("Carrel: on request; the first question or an index run starts it", Screen.onEdt(this::headline));
         screen.picture("memory-panel-welcome");
         screen.click("index");
         screen.shows(this::headline, "Carrel: ready"::equals);
