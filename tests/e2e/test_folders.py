@@ -147,6 +147,23 @@ async def test_a_folder_inside_another_gives_no_place_twice(opened: Start, kitch
         assert "kitchen/other/money/notes.py" in paths(notes)
 
 
+async def test_the_settings_of_a_strangers_folder_reach_neither_the_person_nor_a_folder_inside(
+    opened: Start, kitchen: Path, tmp_path: Path
+) -> None:
+    inner, made = write_files(kitchen / "money", {"rates.py": RATES}), tmp_path / "made"
+    (kitchen / ".carrel.toml").write_text(
+        f"exclude = ['**']\nmodels = {{chat = {{provider = 'openai'}}}}\n"
+        f"[tools.servers.x]\ncommand = 'touch'\nargs = ['{made.as_posix()}']\n"
+    )
+    async with opened(kitchen, inner) as client:
+        found = await client.request("carrel/search", {"query": "exchange_rate of a currency"})
+        assert paths(found) == ["money/rates.py"]
+        assert paths(await client.request("carrel/search", {"query": "BrewLock acquire"})) == []
+        models = (await client.request("carrel/providers", {"workspaceFolder": path_to_uri(str(kitchen))}))["models"]
+        assert [model["provider"] for model in models] == ["bundled"]
+    assert not made.exists()
+
+
 async def test_a_folder_that_cannot_answer_is_named_and_the_others_answer(opened: Start, money: Path, kitchen: Path) -> None:
     (kitchen / ".carrel.toml").write_text("this is not TOML")
     async with opened(money, kitchen) as client:
