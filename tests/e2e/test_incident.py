@@ -43,6 +43,7 @@ def calls(tmp_path: Path, env: dict[str, str]) -> Path:
     folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
     folder.mkdir(parents=True)
     (folder / "settings.toml").write_text(
+        "planner = 'never'\n"  # the model plays a script, in which no planner speaks
         f"[sources.runbooks]\nfolder = '{runbooks}'\n"
         f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n",
         "utf-8",
