@@ -47,7 +47,7 @@ pub struct LineChunk {
 }
 
 /// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
-const RULES: u32 = 5;
+const RULES: u32 = 6;
 
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -81,11 +81,12 @@ struct Item {
     inside: Vec<Item>,
 }
 
-/// A line of the text: where it begins, how far it is indented, and the rest.
+/// A line of the text: where it begins, how far it is indented, the rest, and whether it begins within a comment.
 struct Line<'a> {
     start: usize,
     indent: usize,
     says: &'a str,
+    commented: bool,
 }
 
 /// Return the definitions of `text` as pieces in its order, each with the byte where its first line begins, which its comment may
@@ -94,7 +95,7 @@ pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<(usiz
     let Some(marks) = marks::of(language) else { return Vec::new() };
     let hash_comments = !matches!(language, Language::C | Language::CPP | Language::CSHARP | Language::OBJECTIVE_C);
     let flat = grammar(language).is_none();
-    let outline = Outline { text, lines: lines(text), options, hash_comments, heads: marks.heads, flat };
+    let outline = Outline { text, lines: lines(text, language), options, hash_comments, heads: marks.heads, flat };
     let mut pieces = Vec::new();
     for item in outline.items(&marks) {
         outline.emit(&item, "", false, &mut pieces);
@@ -102,13 +103,24 @@ pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<(usiz
     pieces
 }
 
-fn lines(text: &str) -> Vec<Line<'_>> {
-    let mut at = 0;
+fn lines(text: &str, language: Language) -> Vec<Line<'_>> {
+    let (opens, closes) = match language.name() {
+        "ocaml" | "f-sharp" | "pascal" => ("(*", "*)"),
+        "haskell" | "elm" => ("{-", "-}"),
+        _ => ("/*", "*/"),
+    };
+    let (mut at, mut comment_end) = (0, 0);
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
         let says = line.trim();
         let indent = line.chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum();
-        lines.push(Line { start: at, indent, says });
+        let commented = at < comment_end;
+        if !commented && says.starts_with(opens) {
+            // What nothing closes is no comment.
+            let inside = at + line.len() - line.trim_start().len() + opens.len();
+            comment_end = text[inside..].find(closes).map_or(at, |end| inside + end);
+        }
+        lines.push(Line { start: at, indent, says, commented });
         at += line.len();
     }
     lines
@@ -178,7 +190,7 @@ impl Outline<'_> {
             }
             let at = captures.get(0).map_or(0, |whole| whole.start());
             let line = self.lines.partition_point(|line| line.start <= at).saturating_sub(1);
-            if !STATEMENTS.contains(&name.own.as_str()) {
+            if !STATEMENTS.contains(&name.own.as_str()) && !self.lines[line].commented {
                 found.push(Mark { line, kind, name, bare: false });
             }
         }
@@ -192,8 +204,8 @@ impl Outline<'_> {
 
     /// Return the name of the function whose parameters begin in `line`: words, a list in brackets and then a block.
     fn head(&self, line: usize) -> Option<Mark> {
-        let Line { start, says, .. } = self.lines[line];
-        let before = says.split('(').next().filter(|before| before.len() < says.len())?.trim_end();
+        let Line { start, says, commented, .. } = self.lines[line];
+        let before = says.split('(').next().filter(|before| before.len() < says.len() && !commented)?.trim_end();
         let is_plain = |c: char| c.is_alphanumeric() || "_$:~<>*&,.?[] #".contains(c);
         if !before.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~' || c == '#') || !before.chars().all(is_plain) {
             return None;
@@ -241,8 +253,9 @@ impl Outline<'_> {
             let is_hash = line.says.starts_with('#');
             // The last line of a template's parameters.
             let ends_list = self.heads && line.says.ends_with('>') && !is_hash;
-            line.indent.abs_diff(indent) <= 1
-                && (LEADING.iter().any(|mark| line.says.starts_with(mark)) || (self.hash_comments && is_hash) || ends_list)
+            line.commented
+                || line.indent.abs_diff(indent) <= 1
+                    && (LEADING.iter().any(|mark| line.says.starts_with(mark)) || (self.hash_comments && is_hash) || ends_list)
         };
         let mut top = line;
         let one_word = !self.lines[line].says.split('(').next().unwrap_or_default().contains(' ');

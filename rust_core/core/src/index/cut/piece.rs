@@ -45,6 +45,8 @@ pub struct Piece {
     pub signature: String,
     /// Names it defines.
     pub definitions: Vec<String>,
+    /// Names that functions and types within a function have, each with the byte where its definition begins.
+    pub inner: Vec<(usize, String)>,
     /// Whether it is an import.
     pub import: bool,
     /// What it may be joined with.
@@ -62,6 +64,7 @@ impl Piece {
             container: String::new(),
             signature: String::new(),
             definitions: Vec::new(),
+            inner: Vec::new(),
             import: false,
             joins: Joins::Small,
         }
@@ -80,7 +83,12 @@ impl Piece {
         }
         (part.start, part.end) = (start, end);
         part.definitions.retain(|name| text[start..end].contains(name.as_str()));
+        part.inner = self.inner_of(start, end);
         part
+    }
+
+    fn inner_of(&self, start: usize, end: usize) -> Vec<(usize, String)> {
+        self.inner.iter().filter(|(at, _)| (start..end).contains(at)).cloned().collect()
     }
 
     /// Tell whether it is a function or type.
@@ -92,6 +100,7 @@ impl Piece {
     pub fn shift(&mut self, bytes: usize) {
         self.start += bytes;
         self.end += bytes;
+        self.inner.iter_mut().for_each(|(at, _)| *at += bytes);
         if let Joins::Header(id) | Joins::Member(id) = &mut self.joins {
             *id += bytes;
         }
@@ -280,6 +289,8 @@ fn join_small(text: &str, mut pieces: Vec<Piece>, options: &CutOptions) -> Vec<P
 fn absorb(into: &mut Piece, mut other: Piece) {
     let mut definitions = std::mem::take(&mut into.definitions);
     definitions.append(&mut other.definitions);
+    let mut inner = std::mem::take(&mut into.inner);
+    inner.append(&mut other.inner);
     let end = other.end;
     let both_loose = !into.is_named_unit() && !other.is_named_unit();
     if both_loose && into.kind == other.kind {
@@ -298,7 +309,7 @@ fn absorb(into: &mut Piece, mut other: Piece) {
     into.end = end;
     let mut seen = HashSet::new();
     definitions.retain(|name| seen.insert(name.clone()));
-    into.definitions = definitions;
+    (into.definitions, into.inner) = (definitions, inner);
 }
 
 /// Tell which of two joined pieces gives the name: a function over a declaration, then the longer one, then the first.
@@ -309,10 +320,11 @@ fn weight(piece: &Piece) -> (bool, usize) {
 fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     let mut parts = Vec::with_capacity(pieces.len());
     for mut piece in pieces {
-        // Definitions are searched by name: the first part, where the declaration stands, is the one to find.
+        // Definitions are searched by name: the part where the declaration stands is the one to find.
         let mut definitions = std::mem::take(&mut piece.definitions);
         for (start, end) in split_span(text, piece.start, piece.end, max_chars) {
-            parts.push(Piece { start, end, definitions: std::mem::take(&mut definitions), ..piece.clone() });
+            let inner = piece.inner_of(start, end);
+            parts.push(Piece { start, end, definitions: std::mem::take(&mut definitions), inner, ..piece.clone() });
         }
     }
     parts
@@ -344,7 +356,7 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
     let all_small = pieces.iter().all(|piece| is_shorter(&text[piece.start..piece.end], min_chars));
     let min_chars = if all_small { 1 } else { min_chars };
     let mut seen: HashMap<u128, u32> = HashMap::new();
-    for piece in pieces {
+    for mut piece in pieces {
         let body = &text[piece.start..piece.end];
         if is_shorter(body, min_chars) {
             file.trivial += usize::from(!is_closing(body));
@@ -354,6 +366,11 @@ pub fn number(path: &str, text: &str, pieces: Vec<Piece>, min_chars: usize) -> C
         let first_id = chunk_id(&parts, 0);
         let occurrence = seen.entry(first_id).and_modify(|count| *count += 1).or_insert(0);
         let id = if *occurrence == 0 { first_id } else { chunk_id(&parts, *occurrence) };
+        for (_, name) in piece.inner {
+            if !piece.definitions.contains(&name) {
+                piece.definitions.push(name);
+            }
+        }
         file.chunks.push(Chunk {
             id,
             span: span(&lines, piece.start, piece.end),

@@ -77,6 +77,23 @@ fn a_short_class_is_one_chunk_that_defines_its_members() {
 }
 
 #[test]
+fn functions_and_types_within_functions_are_defined_where_they_stand() {
+    let filler = "    x = x + 1\n".repeat(8);
+    let text = format!(
+        "def outer(x):\n    def first(y):\n        class Deep:\n            def method(self): pass\n        return Deep\n{filler}    if x:\n        @cached\n        def last(y): return y\n    return last\n"
+    );
+    let file = chunks_of(Language::PYTHON, &text, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["outer", "first", "Deep", "method", "last"]);
+    let file = chunks_of(Language::PYTHON, &text, &CutOptions { max_chars: 160, ..SMALL });
+    let with = |name: &str| file.chunks.iter().position(|chunk| chunk.definitions.iter().any(|own| own == name));
+    assert_eq!((with("outer"), with("first"), with("last")), (Some(0), Some(0), Some(file.chunks.len() - 1)));
+    assert!(file.chunks.len() > 1);
+    let script = "const outer = (x) => {\n  function inner(y) { return y }\n  return inner(x)\n}\n";
+    let file = chunks_of(Language::JAVASCRIPT, script, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["outer", "inner"]);
+}
+
+#[test]
 fn a_short_component_defines_the_functions_in_its_options() {
     let text = "export default defineComponent({\n  name: 'Basket',\n  methods: {\n    empty() { this.lines = [] },\n    total: () => 1,\n  },\n})\n";
     let file = chunks_of(Language::TYPESCRIPT, text, &CutOptions::default());
@@ -99,6 +116,16 @@ fn a_macro_before_the_name_of_a_class_is_not_its_name() {
     let file = chunks_of(Language::CPP, text, &CutOptions::default());
     let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
     assert_eq!(defined, ["Basket", "total", "Item", "AABB", "kind"]);
+}
+
+#[test]
+fn a_comment_whose_lines_read_as_heads_belongs_to_what_follows() {
+    let text = "class SHOP_API Base\n{\n  int size();\n};\n\n/** Goods, in a basket.\n   An item (see below) {\n   Leaf (none) is {empty}\n   struct Other {\n*/\nclass SHOP_API(1) Basket final : public Base\n{\n  int total();\n};\n";
+    let file = chunks_of(Language::CPP, text, &SMALL);
+    let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+    assert!(defined.contains(&"Basket") && !defined.iter().any(|name| ["item", "Leaf", "Other"].contains(name)), "{defined:?}");
+    let basket = file.chunks.iter().find(|chunk| chunk.definitions.iter().any(|name| name == "Basket"));
+    assert_eq!(basket.map(|chunk| chunk.span.start_line), Some(6));
 }
 
 #[test]

@@ -23,6 +23,32 @@ impl<'tree> Walk<'_, 'tree> {
         })
     }
 
+    /// Return the names of the functions and types that stand among the statements of a function, and of those in them, each with
+    /// the byte where it begins. Statements themselves are not looked into, but for those that hold a definition (`if`, `try`).
+    pub(super) fn inner_names(&self, function: Node<'tree>) -> Vec<(usize, String)> {
+        let mut found = Vec::new();
+        let mut todo: Vec<(Node<'tree>, u32)> = self.body_of(function).map(|body| (body, MEMBER_DEPTH)).into_iter().collect();
+        while let Some((holder, depth)) = todo.pop() {
+            let mut cursor = holder.walk();
+            for child in holder.named_children(&mut cursor) {
+                let role = self.compiled.role(child);
+                let deeper = match role {
+                    Role::Function | Role::Type => {
+                        let name = names::of(child, self.text, self.compiled)
+                            .filter(|_| role == Role::Function || self.body_of(child).is_some());
+                        found.extend(name.map(|name| (child.start_byte(), name.own)));
+                        self.body_of(child)
+                    }
+                    Role::Body | Role::Group | Role::Wrapper => Some(child),
+                    _ => None,
+                };
+                todo.extend(deeper.filter(|_| depth > 0).map(|inside| (inside, depth - 1)));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// Return the names of the members of a type that is one chunk, and of theirs: they are defined in it.
     pub(super) fn member_names(&self, body: Node<'tree>, depth: u32) -> Vec<String> {
         let mut found = Vec::new();
@@ -39,7 +65,9 @@ impl<'tree> Walk<'_, 'tree> {
             let role = self.compiled.role(inner);
             if matches!(role, Role::Function | Role::Type | Role::Scope) {
                 found.extend(names::of(inner, self.text, self.compiled).map(|name| name.own));
-                if role != Role::Function && depth > 0 {
+                if role == Role::Function {
+                    found.extend(self.inner_names(inner).into_iter().map(|(_, name)| name));
+                } else if depth > 0 {
                     found.extend(self.body_of(inner).map(|body| self.member_names(body, depth - 1)).unwrap_or_default());
                 }
             } else if let Some((target, value)) = self.bound_value(inner).filter(|_| role == Role::Binding) {

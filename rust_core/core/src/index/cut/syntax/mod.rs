@@ -153,12 +153,13 @@ impl<'tree> Walk<'_, 'tree> {
 
     fn function(&mut self, step: Step<'tree>, declared: Node<'tree>) {
         match names::of(declared, self.text, self.compiled) {
-            Some(name) => self.named_function(step, declared, &name),
+            Some(name) => self.named_function(step, declared, declared, &name),
             None => self.plain(step),
         }
     }
 
-    fn named_function(&mut self, step: Step<'tree>, declared: Node<'tree>, name: &Name) {
+    /// A function that `declared` names and whose body is in `holder` (the same node, but for bound ones).
+    fn named_function(&mut self, step: Step<'tree>, declared: Node<'tree>, holder: Node<'tree>, name: &Name) {
         let (container, symbol) = self.qualified(step.scope, name);
         let is_method = self.scopes[step.scope].is_type || !name.owner.is_empty();
         self.pieces.push(Piece {
@@ -166,6 +167,7 @@ impl<'tree> Walk<'_, 'tree> {
             container,
             signature: names::signature(declared, self.text, self.compiled),
             definitions: vec![name.own.clone()],
+            inner: self.inner_names(holder),
             joins: if self.compiled.rules.joins_equations { Joins::Clause } else { Joins::Never },
             ..Piece::new(step.start, step.end, if is_method { ChunkKind::Method } else { ChunkKind::Function })
         });
@@ -247,7 +249,7 @@ impl<'tree> Walk<'_, 'tree> {
                 Role::Binding => return self.binding(step, inner),
                 Role::Scope | Role::Wrapper => return self.take(Step { node: inner, ..step }),
                 Role::FunctionValue => {
-                    return self.named_function(step, inner, &Name { own: "default".into(), owner: String::new() });
+                    return self.named_function(step, inner, inner, &Name { own: "default".into(), owner: String::new() });
                 }
                 Role::TypeValue if self.body_of(inner).is_some() => return self.default_type(step, inner),
                 Role::Plain => {
@@ -286,7 +288,7 @@ impl<'tree> Walk<'_, 'tree> {
         });
         let Some((name, value)) = named else { return self.plain(Step { node: statement, ..step }) };
         match self.compiled.role(value) {
-            Role::FunctionValue => self.named_function(step, statement, &name),
+            Role::FunctionValue => self.named_function(step, statement, value, &name),
             _ => self.named_type(step, statement, value, self.body_of(value), &name),
         }
     }
@@ -310,7 +312,7 @@ impl<'tree> Walk<'_, 'tree> {
                 }
             }
             Some(Role::Function) => match names::of_call(step.node, self.text) {
-                Some(own) => self.named_function(step, step.node, &Name { own, owner: String::new() }),
+                Some(own) => self.named_function(step, step.node, step.node, &Name { own, owner: String::new() }),
                 None => self.plain(step),
             },
             Some(Role::Type) => match names::of_call(step.node, self.text) {
