@@ -38,7 +38,7 @@ from carrel.search.retriever import Ranking, read
 
 HERE = Path(__file__).parent
 FROZEN = HERE / "figures.json"
-REFREEZE = "python tests/quality/corpus.py --freeze"
+REFREEZE = "python -m tests.quality.corpus --freeze"
 DEPOT = "depot"
 ALL = "all packages"
 """Side by side in one folder, so that issues have something to choose from."""

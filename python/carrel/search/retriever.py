@@ -260,23 +260,24 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
 
     Both come before what holds another form of it, and that before what holds none. What is called otherwise, and defines or
     declares it among others, comes after those. Otherwise all stay in order. What a person pinned stays first. A key or a
-    heading of that name is no definition. A plain word may mean more than a name, or one of several that differ in case.
+    heading of that name is no definition. A plain word may mean any of several names that differ in case.
     """
     question, pinned = context.question, frozenset(query.pinned)
     if not question.identifier:
         return order
-    order = order.lifted("holds_name", _holding(order.ranked, len(question.words), pinned))
     is_plain = question.identifier.isalpha() and not question.is_symbol
-    if is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked):
-        return order
-    return order.lifted("definition", _defining(order.ranked, question.identifier, pinned))
+    is_any = is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked)
+    least = _SAME_LETTERS if is_any else 1.0
+    order = order.lifted("holds_name", _holding(order.ranked, len(question.words), least, pinned))
+    levels = _defining(order.ranked, question.identifier, least, pinned)
+    return order.lifted("definition", {doc: 1 if is_any and level == 2 else level for doc, level in levels.items()})
 
 
-def _holding(ranked: Sequence[Candidate], words: int, pinned: frozenset[str]) -> dict[int, int]:
+def _holding(ranked: Sequence[Candidate], words: int, least: float, pinned: frozenset[str]) -> dict[int, int]:
     """Return by the numbers of candidates whether each holds the name as it was typed (2), in another form (1) or not."""
 
     def level(candidate: Candidate) -> int:
-        if candidate.path in pinned:
+        if candidate.path in pinned or candidate.defines >= least:
             return 2
         if candidate.literal > 0 and not any(rule == "path_penalty" for rule, _ in candidate.boosts):
             return 2
@@ -285,11 +286,11 @@ def _holding(ranked: Sequence[Candidate], words: int, pinned: frozenset[str]) ->
     return {candidate.doc: level(candidate) for candidate in ranked}
 
 
-def _defining(ranked: Sequence[Candidate], identifier: str, pinned: frozenset[str]) -> dict[int, int]:
+def _defining(ranked: Sequence[Candidate], identifier: str, least: float, pinned: frozenset[str]) -> dict[int, int]:
     """Return by the numbers of candidates whether each is what is called so (2), defines or declares it otherwise (1) or not."""
     has_function = any(
         candidate.callable
-        and candidate.defines >= 1
+        and candidate.defines >= least
         and query_words.ends_with(candidate.symbol, identifier)
         and detect_language(candidate.path) in _DECLARED_APART
         for candidate in ranked
@@ -299,7 +300,7 @@ def _defining(ranked: Sequence[Candidate], identifier: str, pinned: frozenset[st
         if candidate.path in pinned:
             return 3
         symbol, language = candidate.symbol, detect_language(candidate.path)
-        if candidate.defines < 1 or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
+        if candidate.defines < least or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
             return 0
         is_apart = language in _DECLARED_APART
         if not (query_words.ends_with(symbol, identifier) if symbol else not is_apart):
