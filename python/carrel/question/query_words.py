@@ -60,7 +60,7 @@ _CHANGE = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 """A wish for other code. Words for what code itself does (convert, validate, delete) are left out: they ask for a place."""
-_ASKING = lazy_pattern(
+ASKING = lazy_pattern(
     r"^(?:please\s+)?(?:describe|explain|locate|look\s+(?:for|up)|search\s+for)\s+(?:to\s+me\s+)?(?=\S)", re.IGNORECASE
 )
 """What a question begins with that says what to do, not what it is about."""
@@ -141,7 +141,7 @@ def read(text: str) -> ParsedQuery:
     text = identifier if is_symbol else text
     names: list[str] = [_SEPARATOR.split(identifier)[-1]] if identifier else []
     names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
-    rest = _ASKING.sub("", text)
+    rest = ASKING.sub("", text)
     words = telling_words(rest) or split_names(rest)
     telling = [token for token in _TOKEN.findall(rest) if token.lower() not in _STOP_WORDS]
     about = " ".join(telling).strip(".,;:!?\"'`()")

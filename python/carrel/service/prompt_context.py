@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget, ContextItem, ContextPack
 from carrel.pack.context import with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
+from carrel.question.query_words import ASKING
 from carrel.search.certainty import above
 from carrel.search.retriever import Retrieval
 from carrel.service.context_request import ContextRequest
@@ -53,10 +55,6 @@ class GivenLines:
         """Return the items that a session doesn't have yet as they stand now. A session without a name has none."""
         had = self._sessions.get((session, folder))
         return tuple(item for item in items if not had or _is_new(dict(_lines(item)), had))
-
-    def has(self, session: str) -> bool:
-        """Tell whether a session was given anything, in any folder."""
-        return any(lines for (name, _), lines in self._sessions.items() if name == session)
 
     def cut(self, session: str, mark: str) -> None:
         """Forget what a session had where its agent has cut the conversation short since: each cut has a mark of its own."""
@@ -117,12 +115,9 @@ _TO_AGENT = lazy_pattern(r"(?i)\byou(?:rs?)?\b")
 
 BEST = 3
 """Places that are looked at."""
-MEANT = 0.36
-"""The cosine from which a place is about what a prompt says."""
-WORDS = 3
-"""Or so many of its words that stand in one place."""
-FEW_WORDS, CLOSE = 3, 0.45
-"""An order of so few words, given while something is in hand ("run the tests"), is about that unless a place is this close."""
+OF_QUESTION, OF_ORDER = 0.36, 0.7
+"""The cosine of the closest place, times the root of the number of telling words, from which a prompt is about code: a vector of
+few words is near to many places by chance. Orders about what is in hand ("run the tests") meet something in every index."""
 
 
 def is_command(prompt: str) -> bool:
@@ -133,27 +128,19 @@ def is_command(prompt: str) -> bool:
 
 def is_question(prompt: str) -> bool:
     """Tell whether a prompt asks for something of the code: what is asked of "you" is about the agent or its work."""
-    return _QUESTION.match(prompt) is not None and _TO_AGENT.search(prompt) is None
+    return (_QUESTION.match(prompt) or ASKING.match(prompt)) is not None and _TO_AGENT.search(prompt) is None
 
 
-def is_wanted(prompt: str, retrieval: Retrieval, floor: float, *, under_way: bool = False) -> bool:
-    """Tell whether what was found for a prompt should go with it. `floor` is that of the model which gave the cosines.
-
-    `under_way`: the conversation has turns before it. One plain word in an order ("the other one", "stop") meets something in
-    every index, and says nothing then.
-    """
+def is_wanted(prompt: str, retrieval: Retrieval, floor: float) -> bool:
+    """Tell whether what was found for a prompt should go with it. `floor` is that of the model which gave the cosines."""
     if not retrieval.wanted:
         return False
     question, best = retrieval.context.question, retrieval.ranked[:BEST]
-    is_named = bool(question.names) and not (under_way and prompt.isalpha() and prompt.islower())
+    is_named = bool(question.names) and not (prompt.isalpha() and prompt.islower())  # "stop" is no name of code
     if retrieval.diagnostics.is_issue or (is_named and any(candidate.defines >= 1 for candidate in best)):
         return True
-    if not is_question(prompt):
-        if len(question.words) < 2:
-            return False
-        if under_way and len(question.words) <= FEW_WORDS:
-            return any(above(candidate.dense, floor) >= CLOSE for candidate in best)
-    return any(above(candidate.dense, floor) >= MEANT or len(candidate.matched) >= WORDS for candidate in best)
+    closeness = max((above(candidate.dense, floor) for candidate in best), default=0.0) * math.sqrt(len(question.words))
+    return closeness >= (OF_QUESTION if is_question(prompt) else OF_ORDER)
 
 
 DEADLINE_MS = 1_500
@@ -222,7 +209,6 @@ class PromptContexts:
     async def _new_places(self, workspace: Workspace, prompt: Prompt, text: str) -> Addition:
         """Return what is found for a prompt and its session doesn't have yet."""
         settings = workspace.settings
-        under_way = bool(prompt.turns) or self._given.has(prompt.session)
         self._given.cut(prompt.session, prompt.compacted)
 
         def revised(pack: ContextPack) -> ContextPack:
@@ -243,7 +229,7 @@ class PromptContexts:
                 deadline_ms=DEADLINE_MS if workspace.root_key in self._answered else self._first_ms,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
-                wants=lambda retrieval, floor: is_wanted(text, retrieval, floor, under_way=under_way),
+                wants=partial(is_wanted, text),
                 revise=revised,
             ),
         )

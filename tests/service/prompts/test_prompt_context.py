@@ -50,13 +50,6 @@ async def test_nothing_is_added_to_what_only_steers(open_workspace: Open, text: 
     assert await PromptContexts().addition(workspace, Prompt(text, "s", turns)) == NOTHING
 
 
-async def test_a_short_order_gets_less_in_a_session_that_has_something(open_workspace: Open) -> None:
-    workspace, prompts = await indexed(open_workspace()), PromptContexts()
-    assert (await prompts.addition(workspace, Prompt("authenticate the users", "s"))).text
-    assert await prompts.addition(workspace, Prompt("change the order price", "s")) == NOTHING
-    assert (await prompts.addition(workspace, Prompt("change the order price", "t"))).text
-
-
 async def test_a_question_takes_in_the_turns_before(open_workspace: Open) -> None:
     workspace = await indexed(open_workspace())
     turns = [Message("user", "where is the price?"), Message("assistant", "`Order.total_price` in src/orders.py sums it up.")]

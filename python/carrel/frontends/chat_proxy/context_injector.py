@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from carrel.composition.composition import Composition
@@ -228,17 +229,14 @@ class ContextInjector:
         if self._options.limit.take():  # a chat is never refused: it goes on as it came
             self._tell_limit()
             return "rate limit"
-        history = work.conversation.history
         request = ContextRequest(
             work.query,
             settings.places(budget),
             budget,
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
-            history=history,
-            wants=(lambda retrieval, floor: is_wanted(work.query, retrieval, floor, under_way=bool(history)))
-            if work.conversation.body.get("tools")
-            else None,
+            history=work.conversation.history,
+            wants=partial(is_wanted, work.query) if work.conversation.body.get("tools") else None,
         )
         answer = await context(workspace, request)
         pack = answer.pack
