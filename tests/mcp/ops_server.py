@@ -1,7 +1,7 @@
 """A small MCP server of an operations team, for tests that need a real one: metrics, incidents, and what changes servers.
 
-What was called stands in the file that the first argument names, a line each; beside a file of its name with `.stuck` it writes
-its process id there and hangs.
+What was called stands in the file that the first argument names, a line each, and each start in one of its name with `.starts`;
+beside a file of its name with `.stuck` it writes its process id there and hangs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if calls.with_suffix(".stuck").exists():  # a server that neither starts nor end
     calls.with_suffix(".stuck").write_text(str(os.getpid()))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(30)
+with calls.with_suffix(".starts").open("a", encoding="utf-8") as starts:
+    starts.write(f"{os.getpid()}\n")
 server = MCPServer("ops")
 READS = ToolAnnotations(read_only_hint=True)
 

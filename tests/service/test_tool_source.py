@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.shop import SHOP, write_files
 from tests.sources.test_knowledge import Planned
 
 from carrel.agent.agent_steps import Event, ToolFinished
+from carrel.agent.tools.catalogue_tools import ExecuteArguments
 from carrel.frontends.common.parent_process import alive
 from carrel.frontends.common.uris import longest_match
 from carrel.model.caller import Caller, called_by
@@ -23,7 +25,7 @@ from carrel.model.fakes import FakeAuditLog, FakeChatModel
 from carrel.model.types import Budget, Query
 from carrel.policy.audit import AuditTrail
 from carrel.question.routing_rules import span_of_time
-from carrel.service import queries
+from carrel.service import queries, workspace_tools
 from carrel.service.asks import AskRequest, ask
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
@@ -77,6 +79,11 @@ async def workspace(
 
 def called(calls: Path) -> list[str]:
     return calls.read_text("utf-8").splitlines() if calls.exists() else []
+
+
+def started(calls: Path) -> list[str]:
+    """Return the process ids of the servers that were started."""
+    return calls.with_suffix(".starts").read_text("utf-8").splitlines()
 
 
 async def test_a_question_for_a_value_goes_to_the_tool_and_not_to_documents(workspace: Workspace, calls: Path) -> None:
@@ -175,6 +182,32 @@ async def test_an_approved_tool_is_called_by_itself(workspace: Workspace, calls:
     assert called(calls) == ["query_metrics p95 of pay-prod-03"]
     offered = {spec.name: spec for spec in model.requests[0][1]}
     assert offered["query_metrics"].schema["required"] == ["query"]
+
+
+async def test_a_server_runs_until_the_answer_is_there(workspace: Workspace, calls: Path) -> None:
+    await queries.search(workspace, Query("anything", 1), 60_000)
+    before = started(calls)
+    hops = [Completion("", (ToolCall("", "query_metrics", {"query": host}),)) for host in ("pay-prod-03", "db-prod-03")]
+    wanted = ContextRequest(LIVE, 3, Budget(4_000), trigger="explicit", deadline_ms=60_000, plan="never")
+    request = AskRequest((Message("user", LIVE),), wanted)
+    await ask(workspace, request, FakeChatModel(*hops, Completion("It answers within 840 ms.")), lambda _: None)
+    assert called(calls) == [f"query_metrics {query}" for query in (LIVE, "pay-prod-03", "db-prod-03")]
+    [server] = started(calls)[len(before) :]
+    assert not alive(int(server))
+
+
+async def test_a_server_waits_for_the_next_call_of_a_model_elsewhere(workspace: Workspace, calls: Path) -> None:
+    service = await workspace_tools.tool_service(workspace, confirm=None)
+    before = started(calls)
+    steps = [{"tool": "ops.query_metrics", "args": {"query": "p95"}}]
+    call = ExecuteArguments(pipeline=json.dumps({"steps": steps}), input_data="")
+    for _ in range(3):
+        output, problem = await workspace_tools.execute(service, call)
+        assert ("840 ms" in output, problem) == (True, "")
+    [server] = started(calls)[len(before) :]
+    assert alive(int(server))
+    await workspace.composition.close()
+    assert not alive(int(server)), "nor does it outlive Carrel"
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,8 @@ class Composition:
         """
         if self._ending:
             await asyncio.wait(set(self._ending), timeout=ENDING_SECONDS)
+        if self._tools is not None:
+            await self._tools.servers.close()
         closing = [model.aclose() for model in tuple(self._in_use) if hasattr(model, "aclose")]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):

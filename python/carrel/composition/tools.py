@@ -8,7 +8,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import cast
 
 from carrel.composition.models import bundled
-from carrel.extensions.tools.tool_catalogue import Connection, HttpOperations, ToolCatalogue
+from carrel.extensions.tools.servers.shared_servers import Connection
+from carrel.extensions.tools.tool_catalogue import HttpOperations, ToolCatalogue
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.outbound import Outbound
 from carrel.settings.tool_settings import OpenApiSettings, ToolServer

@@ -7,7 +7,6 @@ The issue reviewer on one workspace: its searches are questions like any other, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -87,7 +86,17 @@ class Asked:
 
 
 async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
-    """Answer a question. Makes the first index. Raises `CarrelError`: without a model there is no answer."""
+    """Answer a question. Makes the first index. Raises `CarrelError`: without a model there is no answer.
+
+    Servers of tools that it starts run until it is there.
+    """
+    if not workspace.settings.tools.sources:
+        return await _ask(workspace, request, model, tell)
+    async with workspace.composition.tools(workspace.settings).catalogue.servers.in_use():
+        return await _ask(workspace, request, model, tell)
+
+
+async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
     from carrel.agent import ask as asking
     from carrel.agent import knowledge_form
     from carrel.agent.agent_steps import ToolFinished
@@ -98,12 +107,11 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
     tokenizer = await tokenizer_of(workspace, request.context.model, model.spec.tokenizer)
     scope = Scope(request.context.filters.exclude, request.context.left_out)
     offered = tools(workspace, tokenizer, scope)
-    servers: AbstractAsyncContextManager[None] = nullcontext()
     finished = set[str]()  # names of tools
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
         catalogue = catalogue_tools(service, lambda: knowledge_form.NAME in finished)
-        offered, servers = [*offered, *catalogue], service.servers_kept()
+        offered += catalogue
         taken = {tool.spec.name for tool in (*offered, *request.tools)}
         offered += await approved_tools(service, catalogue[-1], request.messages[-1].text, taken, tokenizer, limit // 8)
     offered += request.tools
@@ -133,8 +141,7 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
             finished.add(event.name)
         send(event)
 
-    async with servers:
-        answered = await asking.ask(window, model, offered, items, text, notify)
+    answered = await asking.ask(window, model, offered, items, text, notify)
     answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)

@@ -31,6 +31,8 @@ DIRECT_TOOLS = 5
 """How many of the person's tools a model can call by themselves (spec D10)."""
 _LOOKED_AT = 20
 """Carrel's own are among those that fit, too."""
+BETWEEN_CALLS = 60.0
+"""Seconds for which servers wait for the next call of a model elsewhere, which doesn't say when its answer is done."""
 
 
 class WorkspaceIndex:
@@ -165,7 +167,8 @@ async def find_tools(service: ToolService, arguments: FindToolsArguments) -> lis
 
 async def execute(service: ToolService, arguments: ExecuteArguments) -> tuple[str, str]:
     """Run a pipeline for a model; return its output, and what went wrong with what was there until then."""
-    run = await service.run(arguments.pipeline, arguments.input_data)
+    async with service.catalogue.servers.in_use(linger_seconds=BETWEEN_CALLS):
+        run = await service.run(arguments.pipeline, arguments.input_data)
     if not run.problem:
         return (run.result.output if run.result else ""), ""
     kept = f"\nThe output before that was:\n{run.result.output}" if run.result and run.result.output else ""

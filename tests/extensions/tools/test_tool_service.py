@@ -20,7 +20,8 @@ from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, wait_until
 
 from carrel.extensions.tools.catalogue.search import ToolQuery
-from carrel.extensions.tools.tool_catalogue import Connection, StatedTool, of_tools
+from carrel.extensions.tools.servers.shared_servers import Connection, SharedServers
+from carrel.extensions.tools.tool_catalogue import StatedTool, of_tools
 from carrel.extensions.tools.tool_service import NOBODY_ASKED, ToolService
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import ProviderError
@@ -63,9 +64,7 @@ async def test_a_pipeline_runs_over_a_real_server(make: Make, log: FakeAuditLog)
     assert "Ann" not in str(log.events)
 
 
-async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_anew(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_anew(make: Make) -> None:
     await approved(make)
     service = make()
     starts: list[str] = []
@@ -75,9 +74,9 @@ async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_
         starts.append(name)
         return connect(name, server)
 
-    monkeypatch.setattr(service.catalogue, "connect", counted)
+    service.catalogue.servers = SharedServers(counted)
     greet = plan({"tool": "t.greet", "args": {"name": "Ann"}})
-    async with service.servers_kept():
+    async with service.catalogue.servers.in_use():
         runs = await asyncio.gather(service.run(greet, ""), service.run(greet, ""))
         assert ([run.problem for run in runs], starts) == (["", ""], ["t"])
         assert (await service.run(plan({"tool": "t.leave", "args": {}}), "")).problem

@@ -11,7 +11,6 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,31 +21,16 @@ from carrel.extensions.tools.catalogue.files import from_file, from_mcp
 from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
+from carrel.extensions.tools.servers.shared_servers import Connect, SharedServers
 from carrel.extensions.tools.tool_store import ToolStore
 from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, ToolOutput, canonical, higher
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
 from carrel.pack.appearance import visible
-from carrel.settings.tool_settings import OpenApiSettings, ToolServer, ToolSettings
+from carrel.settings.tool_settings import OpenApiSettings, ToolSettings
 
 ToolState = Literal["builtIn", "approved", "new", "changed"]
-
-
-class Connection(Protocol):
-    """An MCP server that is connected."""
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """Return its tools in the protocol's own names."""
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Run a tool."""
-
-    async def list_resources(self) -> list[dict[str, Any]]:
-        """Return its resources in the protocol's own names."""
-
-    async def read_resource(self, uri: str) -> str:
-        """Return the text of a resource; empty where it has none."""
 
 
 class HttpOperations(Protocol):
@@ -56,7 +40,6 @@ class HttpOperations(Protocol):
         """Ask an operation."""
 
 
-Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
 OpenService = Callable[[str, OpenApiSettings], HttpOperations]
 
 
@@ -98,6 +81,7 @@ class ToolCatalogue:
         """Take where tools are kept, and how servers are connected, files read, indexes made and HTTP services asked."""
         self.store = store
         self.connect = connect
+        self.servers = SharedServers(connect)
         self.open_service = open_service
         self._read_document = read_document
         self._new_index = new_index

@@ -1,13 +1,12 @@
 """Tools and pipelines for front ends: search, validate, confirm, run.
 
-A run starts the servers that it needs and stops them, unless they are kept for several.
+A run starts the servers that it needs and stops them, unless others use them or an answer is being made.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +17,8 @@ from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
 from carrel.extensions.tools.pipelines.format import Pipeline, Problem, decision_hash, parse
 from carrel.extensions.tools.pipelines.running import PipelineResult, StepReport, run_pipeline
 from carrel.extensions.tools.pipelines.validation import Validated, validate
-from carrel.extensions.tools.tool_catalogue import CatalogueState, Connection, StatedTool, ToolCatalogue
+from carrel.extensions.tools.servers.shared_servers import Connection
+from carrel.extensions.tools.tool_catalogue import CatalogueState, StatedTool, ToolCatalogue
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import CarrelError, NotPermitted, ProviderError
 from carrel.model.outbound import Destination, Load
@@ -63,15 +63,6 @@ class Run:
 
 
 @dataclass(slots=True)
-class _Kept:
-    """Servers that run until the stack ends, by name."""
-
-    stack: AsyncExitStack
-    connections: dict[str, Connection] = field(default_factory=dict[str, Connection])
-    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-@dataclass(slots=True)
 class ToolService:
     """Tools of one workspace and the person's sources. `confirm` None means that no person can be reached from here."""
 
@@ -86,7 +77,6 @@ class ToolService:
     """Masks secrets in what is sent to a service."""
     _built_in: dict[str, Tool] = field(init=False)
     _described: tuple[CatalogueTool, ...] = field(init=False)
-    _kept: _Kept | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._built_in = {tool.spec.name: tool for tool in (*text_tools(), *self.own_tools)}
@@ -154,23 +144,13 @@ class ToolService:
             return self._record(Run(checked, problem="; ".join(map(str, checked.problems))), input_data)
         if refusal := await self._refusal(checked, input_data):
             return self._record(Run(checked, problem=refusal), input_data)
-        async with AsyncExitStack() as stack:
+        async with self.catalogue.servers.in_use():
             try:
-                connections = await self._connected(checked.validated.tools, stack)
+                connections = await self._connected(checked.validated.tools)
             except CarrelError as error:
                 return self._record(Run(checked, problem=str(error)), input_data)
             result = await run_pipeline(checked.pipeline, input_data, checked.validated, self._runner(connections), notify=notify)
         return self._record(Run(checked, result, result.problem), input_data)
-
-    @asynccontextmanager
-    async def servers_kept(self) -> AsyncIterator[None]:
-        """Keep the servers that runs start until the end of this: a model that answers often runs several pipelines."""
-        async with AsyncExitStack() as stack:
-            self._kept = _Kept(stack)
-            try:
-                yield
-            finally:
-                self._kept = None
 
     def _require(self, right: Right) -> None:
         permissions.require(right, self.allow, self.audit)
@@ -197,11 +177,11 @@ class ToolService:
         same = self.check(_plain(checked.pipeline), input_data).challenge == checked.challenge
         return "" if same else "the tools changed while you were asked about them; validate it again"
 
-    async def _connected(self, tools: Sequence[CatalogueTool], stack: AsyncExitStack) -> dict[str, Connection]:
+    async def _connected(self, tools: Sequence[CatalogueTool]) -> dict[str, Connection]:
         """Start the servers of these tools. Raises `CarrelError` where one offers another tool than was approved."""
         connections: dict[str, Connection] = {}
         for name in dict.fromkeys(tool.source for tool in tools if tool.source in self.settings.servers):
-            connection, rows = await self._server(name, stack)
+            connection, rows = await self.catalogue.servers.open(name, self.settings.servers[name])
             now, _ = await asyncio.to_thread(from_mcp, rows, name)
             await self.catalogue.keep(name, self.settings, now)
             usable = {item.tool.qualified: item for item in self.state().tools if item.usable}
@@ -213,19 +193,6 @@ class ToolService:
                     )
             connections[name] = connection
         return connections
-
-    async def _server(self, name: str, stack: AsyncExitStack) -> tuple[Connection, list[dict[str, Any]]]:
-        """Return a server with its tools as it lists them now. One that was kept and has ended is started anew."""
-        if (kept := self._kept) is None:
-            connection = await stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
-            return connection, await connection.list_tools()
-        async with kept.starting:
-            if name in kept.connections:
-                with suppress(ProviderError):
-                    return kept.connections[name], await kept.connections[name].list_tools()
-            connection = await kept.stack.enter_async_context(self.catalogue.connect(name, self.settings.servers[name]))
-            kept.connections[name] = connection
-            return connection, await connection.list_tools()
 
     def _runner(self, connections: Mapping[str, Connection]) -> Any:
         async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:

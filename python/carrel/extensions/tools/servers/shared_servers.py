@@ -1,0 +1,92 @@
+"""Servers of tools that several runs share: starting one can take longer than all that it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, Protocol
+
+from carrel.model.catalogue_tool import ToolOutput
+from carrel.model.errors import ProviderError
+from carrel.settings.tool_settings import ToolServer
+
+
+class Connection(Protocol):
+    """An MCP server that is connected."""
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return its tools in the protocol's own names."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
+        """Run a tool."""
+
+    async def list_resources(self) -> list[dict[str, Any]]:
+        """Return its resources in the protocol's own names."""
+
+    async def read_resource(self, uri: str) -> str:
+        """Return the text of a resource; empty where it has none."""
+
+
+Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
+
+
+class SharedServers:
+    """Connections to servers, opened when a run needs them and closed when nobody uses any. Lives on one event loop."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._stack = AsyncExitStack()
+        self._connections: dict[tuple[str, ToolServer], Connection] = {}
+        self._starting: defaultdict[tuple[str, ToolServer], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._users = 0
+        self._closing: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def in_use(self, *, linger_seconds: float = 0.0) -> AsyncIterator[None]:
+        """Keep what is opened until the end of this; so much longer where a caller may come again who says no more than that."""
+        self._users += 1
+        self._stop_waiting()
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._stop_waiting()
+                if linger_seconds:
+                    self._closing = asyncio.get_running_loop().create_task(self._close_after(linger_seconds))
+                else:
+                    await self._close()
+
+    async def open(self, name: str, server: ToolServer) -> tuple[Connection, list[dict[str, Any]]]:
+        """Return a server with its tools as it lists them now. One that has ended is started anew. Raises `ProviderError`."""
+        key = name, server
+        async with self._starting[key]:
+            if connection := self._connections.get(key):
+                with suppress(ProviderError):
+                    return connection, await connection.list_tools()
+            connection = self._connections[key] = await self._stack.enter_async_context(self._connect(name, server))
+            return connection, await connection.list_tools()
+
+    async def close(self) -> None:
+        """Close what lingers. They can be opened again."""
+        self._stop_waiting()
+        if not self._users:
+            await self._close()
+
+    def _stop_waiting(self) -> None:
+        if self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
+
+    async def _close_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._closing = None  # from here on nobody stops it
+        await self._close()
+
+    async def _close(self) -> None:
+        stack, self._stack = self._stack, AsyncExitStack()
+        self._connections.clear()
+        self._starting.clear()  # the next users may be of another event loop
+        await stack.aclose()
