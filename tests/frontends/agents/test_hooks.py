@@ -78,6 +78,20 @@ def test_a_prompt_of_a_megabyte_is_answered(hooks: Hooks, project: Path) -> None
     assert "authenticate_user" in hooks.added(project, f"{ASKED}\n{'x ' * 500_000}")
 
 
+def test_a_prompt_that_begins_like_an_option_is_one(hooks: Hooks, project: Path) -> None:
+    assert "authenticate_user" in hooks.added(project, f"--version -x {ASKED}")
+
+
+def test_an_agent_that_never_ends_its_input_is_not_waited_for(hooks: Hooks) -> None:
+    with subprocess.Popen([program(), "codex"], env=hooks.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b'{"prompt": "')
+        running.stdin.flush()
+        assert (running.stdout.read(), running.wait(60)) == (b"{}\n", 0)
+    assert not hooks.runtime.exists()
+
+
 def test_a_killed_server_is_started_again(hooks: Hooks, project: Path) -> None:
     hooks.added(project)
     (server,) = hooks.servers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -73,6 +74,12 @@ async def test_a_prompt_of_a_million_characters_is_answered(open_workspace: Open
     workspace = await indexed(open_workspace())
     added = await PromptContexts().addition(workspace, Prompt(f"{ASKED} authenticate_user\n{'x ' * 500_000}"))
     assert "authenticate_user" in added.text
+
+
+async def test_no_program_is_started_for_a_prompt(open_workspace: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = await indexed(open_workspace())
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert (await PromptContexts().addition(workspace, Prompt(ASKED))).text
 
 
 async def test_without_an_index_nothing_waits_and_it_is_said_once(open_workspace: Open) -> None:
