@@ -25,7 +25,7 @@ const contextFor = (asked) =>
 export const Carrel = async ({ directory }) => ({
   "chat.message": async (input, output) => {
     const asked = output.parts.find((part) => part.type === "text" && !part.synthetic)
-    if (!asked || asked.text.startsWith("/")) return
+    if (!asked) return
     const text = await contextFor({ prompt: asked.text, cwd: directory, session_id: input.sessionID })
     if (text) output.parts.push({ ...asked, id: `${asked.id}c`, text, synthetic: true })
   },
