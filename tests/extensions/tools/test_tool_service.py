@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.extensions.tools.conftest import SERVER, Make, Person, plan
-from tests.waiting import listens, wait_until
+from tests.waiting import listens, until, wait_until
 
 from carrel.extensions.tools.catalogue.search import ToolQuery
 from carrel.extensions.tools.servers.shared_servers import Connection, SharedServers
@@ -82,7 +82,10 @@ async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_
         assert (await service.run(plan({"tool": "t.leave", "args": {}}), "")).problem
         assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t"])
     assert leftovers_of_this_process() == []
-    assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t", "t"])
+    async with service.catalogue.servers.in_use(linger_seconds=0.01):
+        assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t", "t"])
+    await until(lambda: leftovers_of_this_process() == [])
+    assert ((await service.run(greet, "")).problem, starts) == ("", ["t", "t", "t", "t"])
 
 
 def leftovers_of_this_process() -> list[str]:

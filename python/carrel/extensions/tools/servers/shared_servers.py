@@ -41,6 +41,7 @@ class SharedServers:
         self._connections: dict[tuple[str, ToolServer], Connection] = {}
         self._starting: defaultdict[tuple[str, ToolServer], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._users = 0
+        self._waiting: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -55,7 +56,7 @@ class SharedServers:
             if not self._users:
                 self._stop_waiting()
                 if linger_seconds:
-                    self._closing = asyncio.get_running_loop().create_task(self._close_after(linger_seconds))
+                    self._waiting = asyncio.get_running_loop().call_later(linger_seconds, self._begin_to_close)
                 else:
                     await self._close()
 
@@ -74,16 +75,16 @@ class SharedServers:
         self._stop_waiting()
         if not self._users:
             await self._close()
+        if self._closing is not None:
+            await self._closing
 
     def _stop_waiting(self) -> None:
-        if self._closing is not None:
-            self._closing.cancel()
-            self._closing = None
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
-    async def _close_after(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        self._closing = None  # from here on nobody stops it
-        await self._close()
+    def _begin_to_close(self) -> None:
+        self._waiting, self._closing = None, asyncio.get_running_loop().create_task(self._close())
 
     async def _close(self) -> None:
         stack, self._stack = self._stack, AsyncExitStack()
