@@ -7,10 +7,10 @@ set -euo pipefail
 cd "$(dirname "$0")"
 exec </dev/null
 
-command -v mvn >/dev/null && command -v javac >/dev/null || {
+if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then
   echo "Install Maven 3.8 or newer and a JDK 17 or newer first (Debian: apt-get install maven default-jdk)" >&2
   exit 1
-}
+fi
 missing=()
 command -v Xvfb >/dev/null || missing+=(xvfb)
 command -v xauth >/dev/null || missing+=(xauth)

@@ -50,12 +50,14 @@ if [[ $part == static ]]; then exit; fi
 browser="${CHROMIUM:-chromium}"
 if ! command -v "$browser" >/dev/null; then
   [[ -z ${CHROMIUM:-} ]] || stop "CHROMIUM=$CHROMIUM is no program."
-  command -v apt-get >/dev/null && [[ $(id -u) == 0 ]] ||
+  if ! command -v apt-get >/dev/null || [[ $(id -u) != 0 ]]; then
     stop "These tests need a browser. Install Chromium, or set CHROMIUM=/path/to/chromium (Debian, as root: apt-get install chromium)."
+  fi
   step "the browser"
   apt=(apt-get -qq -o Acquire::Retries=5)
-  "${apt[@]}" update && DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y --no-install-recommends chromium >/dev/null ||
+  if ! "${apt[@]}" update || ! DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y --no-install-recommends chromium >/dev/null; then
     stop "Chromium can't be installed with apt-get (see above). Install it, or set CHROMIUM=/path/to/chromium."
+  fi
 fi
 CHROMIUM="$(command -v "$browser")"
 export CHROMIUM
