@@ -18,7 +18,7 @@ DOCUMENTS = [*PAGES, *sorted((ROOT / "training").glob("*.md")), *sorted((ROOT / 
 LARGEST = {
     "README.md": 6,
     "ARCHITECTURE.md": 12,
-    "CHANGELOG.md": 8,
+    "CHANGELOG.md": 4,
     "docs/quality.md": 16,
     "docs/security.md": 12,
     "docs/protocol.md": 10,
