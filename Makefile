@@ -224,7 +224,7 @@ lock: setup
 	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv
 	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK) -o requirements/dev.txt
 	echo maturin | $(VENV)/lock/bin/uv pip compile pyproject.toml - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/build.txt
-	printf '%s\n' maturin cargo-zigbuild ziglang | $(VENV)/lock/bin/uv pip compile - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/wheels.txt
+	printf '%s\n' maturin cargo-zigbuild ziglang lief abi3audit | $(VENV)/lock/bin/uv pip compile - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/wheels.txt
 
 clean:
 	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
