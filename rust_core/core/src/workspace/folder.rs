@@ -151,7 +151,7 @@ mod system {
     use std::os::windows::ffi::OsStringExt;
     use std::os::windows::fs::OpenOptionsExt;
     use std::os::windows::io::AsRawHandle;
-    use std::path::{Path, PathBuf};
+    use std::path::{Component, Path, PathBuf};
 
     use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_BACKUP_SEMANTICS, FILE_NAME_NORMALIZED, GetFinalPathNameByHandleW};
 
@@ -167,25 +167,25 @@ mod system {
     }
 
     pub fn folder(handle: &Handle, relative: &str) -> Result<Handle> {
-        let path = join(handle, relative);
+        let path = join(handle, relative)?;
         let opened = folder_at(&path)?;
         is_at(&opened, &path)?;
         final_path(&opened)
     }
 
     pub fn file(handle: &Handle, relative: &str) -> Result<File> {
-        let path = join(handle, relative);
+        let path = join(handle, relative)?;
         let opened = File::open(&path)?;
         is_at(&opened, &path)?;
         Ok(opened)
     }
 
     pub fn linked_file(handle: &Handle, name: &str) -> Result<File> {
-        File::open(join(handle, name))
+        File::open(join(handle, name)?)
     }
 
     pub fn look(handle: &Handle, name: &str) -> Result<()> {
-        fs::symlink_metadata(join(handle, name)).map(drop)
+        fs::symlink_metadata(join(handle, name)?).map(drop)
     }
 
     fn folder_at(path: &Path) -> Result<File> {
@@ -193,11 +193,16 @@ mod system {
         if opened.metadata()?.is_dir() { Ok(opened) } else { Err(ErrorKind::NotADirectory.into()) }
     }
 
-    /// A final path is verbatim: only `\` separates names in it.
-    fn join(handle: &Path, relative: &str) -> PathBuf {
+    /// A final path is verbatim: only `\` separates names in it. `..` would lead out of it, a drive or a root begin anew.
+    fn join(handle: &Path, relative: &str) -> Result<PathBuf> {
         let mut path = handle.to_owned();
-        path.extend(relative.split('/').filter(|name| !name.is_empty()));
-        path
+        for name in relative.split('/').filter(|_| !relative.is_empty()) {
+            if !Path::new(name).components().eq([Component::Normal(name.as_ref())]) {
+                return Err(ErrorKind::InvalidInput.into());
+            }
+            path.push(name);
+        }
+        Ok(path)
     }
 
     /// What a link on the way led to lies elsewhere.
