@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::support::{Workspace, answers, carry_out, index, python, search, token, type_in};
+use crate::support::{Workspace, answers, carry_out, index, token, type_in};
+#[cfg(unix)]
+use crate::support::{python, search};
 
 /// One thing that happens to a workspace.
 #[derive(Clone, Debug)]

@@ -189,6 +189,7 @@ pub fn python(functions: &[&str]) -> String {
 }
 
 /// Whether a folder may be written although it is read-only, as root may everywhere.
+#[cfg(unix)]
 pub fn is_almighty(folder: &Path) -> bool {
     let probe = folder.join("probe");
     let written = std::fs::write(&probe, "x").is_ok();
