@@ -9,10 +9,10 @@ from typing import cast
 
 from carrel.composition.models import bundled
 from carrel.extensions.tools.servers.shared_servers import Connection
-from carrel.extensions.tools.tool_catalogue import HttpOperations, ToolCatalogue
+from carrel.extensions.tools.tool_catalogue import ToolCatalogue
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.outbound import Outbound
-from carrel.settings.tool_settings import OpenApiSettings, ToolServer
+from carrel.settings.tool_settings import ToolServer
 
 
 def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tuple[IndexStore, CoreEmbedder]]) -> ToolCatalogue:
@@ -21,18 +21,14 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
 
     from carrel.extensions.tools.catalogue.files import read_document
     from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
-    from carrel.extensions.tools.servers.openapi_service import OpenApiService
     from carrel.extensions.tools.tool_store import ToolStore
 
     def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
         spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)
         return connected(spec, outbound())
 
-    def open_service(name: str, service: OpenApiSettings) -> HttpOperations:
-        return OpenApiService(name, service.url, service.key, outbound(), keys=service.keys)
-
     path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
-    return ToolCatalogue(ToolStore(path), connect, read_document, new_index, open_service)
+    return ToolCatalogue(ToolStore(path), connect, read_document, new_index)
 
 
 def tool_index() -> tuple[IndexStore, CoreEmbedder]:

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -49,13 +49,6 @@ KEPT_CONNECTIONS = 8
 
 _ENTER_KEY = "Enter one with `carrel models key {}`{}."
 NO_LOAD = Load()
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A body that holds the fields of a form, encoded as in a URL, in place of JSON."""
-
-    text: str
 
 
 class Auth(Protocol):
@@ -150,13 +143,6 @@ class ServiceClient:
         async with self._opened(method, path, body, load) as response:
             return _json(await _read(response, self.service, most_bytes or MOST_BYTES), self.service)
 
-    async def content(
-        self, method: str, path: str, body: Any, load: Load = NO_LOAD, *, most_bytes: int = MOST_BYTES
-    ) -> tuple[str, bytes]:
-        """Send a request with a `Form` or JSON, nothing for None; return the answer's kind and bytes. Raises `ProviderError`."""
-        async with self._opened(method, path, body, load) as response:
-            return response.headers.get("content-type", ""), await _read(response, self.service, most_bytes)
-
     @asynccontextmanager
     async def lines(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> AsyncIterator[AsyncIterator[str]]:
         """Send JSON and give the answer line by line, without line ends. Raises `ProviderError`, also between lines."""
@@ -192,13 +178,12 @@ class ServiceClient:
         destination = self.service.destination
         self._outbound.permissions.check(destination)
         content = None if body is None else _encoded(body)
-        kind = "application/x-www-form-urlencoded" if isinstance(body, Form) else "application/json"
         tries = 0
         while True:
             headers = (
                 await self._headers()
             )  # before its turn: a session may have to be exchanged, and pace counts when it is sent
-            headers |= {"Content-Type": kind} if content is not None else {}
+            headers |= {"Content-Type": "application/json"} if content is not None else {}
             admission = await admitted(self._outbound.meter, destination, load)
             try:
                 self._outbound.permissions.check(destination)  # it may have been withdrawn while the request waited
@@ -348,8 +333,6 @@ async def _lines(response: httpx.Response, service: Service) -> AsyncIterator[st
 
 def _encoded(body: Any) -> bytes:
     """Return a body as it is sent. Half a character, as broken files hold it, becomes a question mark."""
-    if isinstance(body, Form):
-        return body.text.encode("utf-8", "replace")
     try:
         return msgspec.json.encode(body)  # of vectors `json` takes six times as long
     except UnicodeEncodeError:

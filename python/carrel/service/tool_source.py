@@ -31,7 +31,7 @@ PREFIX = "tool:"
 def safe_tools(workspace: Workspace, text: str) -> list[CatalogueTool]:
     """Return the tools that a question may go to: approved as they are, called safe by the person, and content with its text."""
     settings = workspace.settings.tools
-    if not settings.runnable or "safe" not in settings.risk.values():
+    if not settings.servers or "safe" not in settings.risk.values():
         return []
     state = workspace.composition.tools(workspace.settings).state()
     safe = [item.tool for item in state.tools if item.usable and item.tool.risk == "safe" and item.tool.source != BUILT_IN]

@@ -205,7 +205,7 @@ class Settings:
     )
     tools: ToolSettings = _setting(
         ToolSettings(),
-        "Sources of tools, by name: MCP servers (`servers`), files (`files`), OpenAPI documents (`openapi`); what pipelines may "
+        "Sources of tools, by name: MCP servers (`servers`), files (`files`); what pipelines may "
         "use (`allow`), and risks of tools (`risk`): docs/tools.md has examples. Only in your own settings file: it names "
         "programs that are started.",
         workspace="own",

@@ -57,7 +57,7 @@ def set_store(fields: Mapping[str, Any] | None) -> Path:
 
 
 def set_tool_source(kind: str, name: str, value: Mapping[str, Any] | str | None) -> Path:
-    """Write a source of tools (`kind` is `servers`, `files` or `openapi`), or with None that it is gone; return the file.
+    """Write a source of tools (`kind` is `servers` or `files`), or with None that it is gone; return the file.
 
     Raises `CarrelError`.
     """

@@ -27,32 +27,11 @@ class ToolServer(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     key: Annotated[str, Meta(description="With `url`, where its bearer token is: `env:NAME` or `keyring`.")] = ""
 
 
-class OpenApiSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An OpenAPI document whose operations may be run, at the address that the person names: the document's own never counts."""
-
-    document: Annotated[str, Meta(description="The document, JSON or YAML.")]
-    url: Annotated[str, Meta(description="Where its paths begin, such as https://shop.example/v1.")]
-    key: Annotated[
-        str,
-        Meta(
-            description="Where the key is that its operations ask for: `env:NAME` or `keyring`; `user:password` for basic auth."
-        ),
-    ] = ""
-    keys: Annotated[
-        dict[str, str],
-        Meta(description="Where the keys of single security schemes are, by their names in the document."),
-    ] = {}
-
-
 class ToolSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Sources of tools by name, and what is allowed of them."""
 
     servers: Annotated[dict[str, ToolServer], Meta(description="MCP servers.")] = {}
     files: Annotated[dict[str, str], Meta(description="TOML or JSON files that describe tools: they are found, never run.")] = {}
-    openapi: Annotated[
-        dict[str, str | OpenApiSettings],
-        Meta(description="OpenAPI documents (JSON or YAML): found; run only where a `url` says where."),
-    ] = {}
     allow: Annotated[
         tuple[str, ...], Meta(description='What pipelines may use of what you approved: names such as "git.git_log", or "git.*".')
     ] = ("*",)
@@ -62,24 +41,9 @@ class ToolSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     ] = {}
 
     @property
-    def services(self) -> dict[str, OpenApiSettings]:
-        """The OpenAPI documents whose operations may be run."""
-        return {name: value for name, value in self.openapi.items() if isinstance(value, OpenApiSettings)}
-
-    @property
-    def runnable(self) -> frozenset[str]:
-        """The names of the sources whose tools may be run."""
-        return frozenset((*self.servers, *self.services))
-
-    def document(self, name: str) -> str:
-        """Return the file of a source that is one."""
-        value = self.files.get(name) or self.openapi[name]
-        return value if isinstance(value, str) else value.document
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """The names of all sources."""
-        return (*self.servers, *self.files, *self.openapi)
+        return (*self.servers, *self.files)
 
 
 def read_tools(raw: object) -> ToolSettings:
@@ -100,14 +64,4 @@ def read_tools(raw: object) -> ToolSettings:
             )
         check_key_place(f"servers.{name}.key", server.key)
         check_url(f"servers.{name}.url", server.url)
-    for name, service in tools.services.items():
-        refuse_unknown(raw["openapi"][name] if isinstance(raw, dict) else None, OpenApiSettings, f"openapi.{name}.")
-        check_key_place(f"openapi.{name}.key", service.key)
-        for scheme, place in service.keys.items():
-            check_key_place(f"openapi.{name}.keys.{scheme}", place)
-        if not service.url:
-            raise ValueError(
-                f"openapi.{name}.url: says where the operations are asked; without it give the document's file alone"
-            )
-        check_url(f"openapi.{name}.url", service.url)
     return tools

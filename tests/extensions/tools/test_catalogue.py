@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 from carrel.composition.tools import tool_index
 from carrel.extensions.tools.catalogue.exports import ExportForm, export, exported_names, problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp, read_document, schema_problem
-from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.search import ToolIndex, ToolQuery
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import CarrelError, InvalidInput
@@ -180,45 +178,10 @@ def test_words_that_a_name_writes_as_one_count_and_those_of_every_name_do_not() 
     assert signals["create"]["home_create"][1] == 1.0, "`home` is in each name, and tells nothing"
 
 
-OPENAPI = """
-openapi: 3.0.0
-paths:
-  /orders/{id}:
-    parameters: [{$ref: '#/components/parameters/Id'}]
-    get: {operationId: getOrder, summary: Show an order, tags: [orders]}
-    delete: {summary: Cancel an order}
-  /orders:
-    post:
-      operationId: createOrder
-      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Order'}}}}
-components:
-  parameters: {Id: {name: id, in: path, required: true, schema: {type: string}}}
-  schemas:
-    Order: {type: object, properties: {part: {$ref: '#/components/schemas/Order'}, other: {$ref: 'http://evil.example/x'}}}
-"""
-
-
-def test_operations_of_an_openapi_document_are_tools(tmp_path: Path) -> None:
-    file = tmp_path / "shop.yaml"
-    file.write_text(OPENAPI, "utf-8")
-    tools, problems = from_openapi(read_document(file), "shop")
-    assert problems == []
-    assert [(tool.name, tool.risk) for tool in tools] == [
-        ("getOrder", "moderate"),
-        ("delete_/orders/_id", "dangerous"),
-        ("createOrder", "dangerous"),
-    ]
-    assert tools[0].schema["required"] == ["id"]
-    assert tools[0].tags == ("orders",)
-    assert "evil" not in json.dumps(tools[2].schema)  # nothing outside the document is followed, and the circle ends
-
-
 def test_files_that_cant_be_read_say_why(tmp_path: Path) -> None:
     for name, content in (
         ("a.toml", "x = ["),
         ("b.json", "{"),
-        ("c.yaml", "a: ["),
-        ("d.yaml", "!!python/object/apply:os.getcwd []"),
     ):
         (tmp_path / name).write_text(content, "utf-8")
         with pytest.raises(InvalidInput, match="can't be read"):

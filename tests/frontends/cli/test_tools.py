@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
 from tests.frontends.cli.test_models import typed_at_a_terminal
-
-from carrel.settings.settings_files import user_file
 
 TOOLS = {
     "tools": [
@@ -48,26 +45,13 @@ def test_a_source_is_added_found_and_removed(run: Run, described: Path) -> None:
     assert run("tools", "remove", "ours")[0] == 2
 
 
-def test_operations_of_a_document_get_an_address(run: Run, tmp_path: Path) -> None:
-    document = tmp_path / "shop.json"
-    document.write_text(json.dumps({"openapi": "3.0.0", "paths": {"/orders": {"get": {"operationId": "orders"}}}}), "utf-8")
-    service = ("--openapi", str(document), "--url", "https://shop.example/v1", "--key", "env:SHOP_KEY")
-    assert run("tools", "add", "shop", *service)[0] == 0
-    written = tomllib.loads(user_file().read_text("utf-8"))
-    known = {"document": str(document), "url": "https://shop.example/v1", "key": "env:SHOP_KEY"}
-    assert written["tools"]["openapi"]["shop"] == known
-    assert run("tools", "remove", "shop")[0] == 0
-    assert "shop" not in run("tools", "list")[1]
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("add", "x"), "give one of --url, --file, --openapi"),
+        (("add", "x"), "give one of --url, --file"),
         (("add", "Bad Name", "--file", "f"), "a source is named by"),
         (("add", "carrel", "--file", "f"), "a source is named by"),
         (("add", "x", "--url", "ftp://x"), "must be a URL"),
-        (("add", "x", "--openapi", "f", "--url", "https://x.example", "--key", "sk-123456"), "says where the key is"),
         (("add", "x", "--url", "https://x.example", "--key", "sk-123456"), "says where the key is"),
         (("add", "x", "--env", "A=b", "--", "y"), "is not the name of a variable"),
         (("refresh", "nowhere"), "there is no source"),

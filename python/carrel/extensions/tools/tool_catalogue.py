@@ -14,33 +14,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
-from carrel.extensions.tools.catalogue.openapi import from_openapi
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.extensions.tools.servers.shared_servers import Connect, SharedServers
 from carrel.extensions.tools.tool_store import ToolStore
-from carrel.model.catalogue_tool import CatalogueTool, HttpCall, KeptTools, Risk, ToolOutput, canonical, higher
+from carrel.model.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical, higher
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
 from carrel.pack.appearance import visible
-from carrel.settings.tool_settings import OpenApiSettings, ToolSettings
+from carrel.settings.tool_settings import ToolSettings
 
 ToolState = Literal["builtIn", "approved", "new", "changed"]
-
-
-class HttpOperations(Protocol):
-    """The operations of an HTTP service."""
-
-    async def call(self, call: HttpCall, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Ask an operation."""
-
-
-OpenService = Callable[[str, OpenApiSettings], HttpOperations]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +65,11 @@ class ToolCatalogue:
         connect: Connect,
         read_document: Callable[[Path], Any],
         new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],
-        open_service: OpenService,
     ) -> None:
-        """Take where tools are kept, and how servers are connected, files read, indexes made and HTTP services asked."""
+        """Take where tools are kept, and how servers are connected, files read and indexes made."""
         self.store = store
         self.connect = connect
         self.servers = SharedServers(connect)
-        self.open_service = open_service
         self._read_document = read_document
         self._new_index = new_index
         self._lock = threading.Lock()
@@ -122,7 +109,7 @@ class ToolCatalogue:
         runnable = [
             item
             for item in stated.values()
-            if item.state == "builtIn" or (_can_run(item.tool, settings) and _matches(item.tool.qualified, settings.allow))
+            if item.state == "builtIn" or (item.tool.source in settings.servers and _matches(item.tool.qualified, settings.allow))
         ]
         # A tool that nobody approved yet takes no name away from one that is used.
         tool, problem = resolve(name, [item.tool for item in runnable if item.state != "new"])
@@ -172,14 +159,8 @@ class ToolCatalogue:
         if server := settings.servers.get(name):
             async with self.connect(name, server) as connection:
                 return await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
-        read = from_file if name in settings.files else from_openapi
-        path = Path(settings.document(name))
-        document = await asyncio.to_thread(self._read_document, path)
-        tools, problems = await asyncio.to_thread(read, document, name)
-        if name in settings.services and (left := [tool.name for tool in tools if tool.call is None]):
-            more = f" and {len(left) - 5} more" if len(left) > 5 else ""
-            problems.append(f"{name}: can't be run, only found: {', '.join(left[:5])}{more} (docs/tools.md says why)")
-        return tools, problems
+        document = await asyncio.to_thread(self._read_document, Path(settings.files[name]))
+        return await asyncio.to_thread(from_file, document, name)
 
     # --- approval
 
@@ -234,35 +215,17 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
 def _shown(tool: CatalogueTool) -> str:
     """Return all that a model is told of a tool, in full: an order may hide in the middle of a text, or in a parameter's."""
     parts = [("", visible(tool.description)), ("tags", ", ".join(map(visible, tool.tags)))]
-    parts += [("asks", visible(_asks(tool.call)) if tool.call else "")]
     parts += [("takes", visible(canonical(tool.schema)))]
     parts += [("gives", visible(canonical(tool.output_schema)) if tool.output_schema else "")]
     parts += [(f"example {number}", visible(example)) for number, example in enumerate(tool.examples, 1)]
     return " ".join(f"[{name}: {text}]" if name else text for name, text in parts if text)
 
 
-def _asks(call: HttpCall) -> str:
-    """Return how an operation is asked: what goes where."""
-    parts = [f"{call.method} {call.path}"]
-    for place in ("path", "query", "header"):
-        names = [
-            sent.name if sent.argument == sent.name else f"{sent.name}={sent.argument}"
-            for sent in call.parameters
-            if sent.place == place
-        ]
-        parts += [f"{place}: {', '.join(names)}"] if names else []
-    parts += [f"{'form' if call.body_form else 'body'}: {call.body}"] if call.body else []
-    parts += [f"key: {key.place} {key.name}" for key in call.keys]
-    return "; ".join(parts)
-
-
 def origin_of(settings: ToolSettings, name: str) -> str:
     """Name what stands behind a source: another program, address or file is another source."""
     import msgspec
 
-    server = settings.servers.get(name)
-    other = [settings.files.get(name), settings.openapi.get(name)]
-    where = msgspec.to_builtins(server or other)
+    where = msgspec.to_builtins(settings.servers.get(name) or settings.files.get(name))
     return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -277,10 +240,6 @@ def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> Sta
     return StatedTool(shown, "changed", approved, note)
 
 
-def _can_run(tool: CatalogueTool, settings: ToolSettings) -> bool:
-    return tool.source in settings.servers or (tool.source in settings.services and tool.call is not None)
-
-
 def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple[Risk, str]:
     """Return the risk of a tool, and why it isn't the one that the person named, if so: a lower one was named for what it did."""
     named = settings.risk.get(tool.qualified, tool.risk)
@@ -288,18 +247,18 @@ def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple
         lowered = tool.qualified in settings.risk and named != "dangerous"
         return "dangerous", f"{tool.qualified} runs whatever it is given: `tools.risk` doesn't change that." if lowered else ""
     basis = _basis(tool, kept)
-    if basis == tool.basis or higher(named, tool.risk) == named:
+    if basis == tool.risk or higher(named, tool.risk) == named:
         return named, ""
     return tool.risk, (
-        f'{tool.qualified} counts as {tool.risk}: "{named}" in `tools.risk` was named for another ({basis}, now {tool.basis}). '
+        f'{tool.qualified} counts as {tool.risk}: "{named}" in `tools.risk` was named when it counted as {basis}. '
         "Take it out there, run `carrel tools refresh`, and name it again if it still holds."
     )
 
 
 def _basis(tool: CatalogueTool, kept: KeptTools) -> str:
-    """Return on what the risk rests that the person named for a tool: on the tool as they knew it then."""
+    """Return the risk that a tool had by itself when the person named another."""
     approved = kept.approved.get(tool.qualified)
-    return kept.rated.get(tool.qualified) or (approved or tool).basis
+    return kept.rated.get(tool.qualified) or (approved or tool).risk
 
 
 def _named(rated: Mapping[str, str], settings: ToolSettings) -> dict[str, str]:

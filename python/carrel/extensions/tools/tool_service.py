@@ -199,25 +199,18 @@ class ToolService:
             if tool.source == BUILT_IN:
                 result = await self._built_in[tool.name].run(arguments)
                 return ToolOutput(result.text, None, result.is_error)
-            if tool.call is not None:  # asked as the person approved it, whatever became of the document
-                service = self.settings.services[tool.source]
-                sent = self._sent("openapi", service.url, arguments)
-                answer = await self.catalogue.open_service(tool.source, service).call(tool.call, sent)
-            else:
-                sent = self._sent("mcp", self.settings.servers[tool.source].url, arguments)
-                answer = await connections[tool.source].call(tool.name, sent)
-            return answer
+            return await connections[tool.source].call(tool.name, self._sent(self.settings.servers[tool.source].url, arguments))
 
         return run_tool
 
     # --- what was done
 
-    def _sent(self, provider: str, url: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _sent(self, url: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return arguments as a tool gets them: at a URL without secrets. Record them where they leave the machine."""
         if not url:  # a program that runs as the person, and may read what they may
             return arguments
         arguments = mask_fields(arguments, self.mask)
-        destination = Destination(provider, urlsplit(url).netloc.lower())
+        destination = Destination("mcp", urlsplit(url).netloc.lower())
         if self.audit is not None and not destination.local:
             self.audit.sent(destination, Load(texts=1, characters=len(canonical(arguments))))
         return arguments

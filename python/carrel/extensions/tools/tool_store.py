@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import convert
 
-from carrel.model.catalogue_tool import RISKS, CatalogueTool, HttpCall, KeptSource, KeptTools
+from carrel.model.catalogue_tool import CatalogueTool, KeptSource, KeptTools
 from carrel.model.errors import StoreError
 from carrel.system.file_lock import locked
 from carrel.system.filesystem import replace_file
@@ -118,10 +118,10 @@ class ToolStore:
         document = {
             "version": _VERSION,
             "sources": {
-                name: {"origin": held.origin, "at": held.at, "tools": [_encode(tool) for tool in held.tools]}
+                name: {"origin": held.origin, "at": held.at, "tools": [asdict(tool) for tool in held.tools]}
                 for name, held in kept.sources.items()
             },
-            "approved": {name: _encode(tool) for name, tool in kept.approved.items()},
+            "approved": {name: asdict(tool) for name, tool in kept.approved.items()},
             "rated": dict(kept.rated),
         }
         replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
@@ -134,35 +134,14 @@ def _without(kept: KeptTools, name: str) -> KeptTools:
     return KeptTools(sources, approved, rated)
 
 
-def _encode(tool: CatalogueTool) -> dict[str, Any]:
-    return {
-        "source": tool.source,
-        "name": tool.name,
-        "description": tool.description,
-        "tags": list(tool.tags),
-        "risk": tool.risk,
-        "schema": tool.schema,
-        "output_schema": tool.output_schema,
-        "examples": list(tool.examples),
-        **({"call": asdict(tool.call)} if tool.call else {}),
-    }
-
-
 def _decode(raw: Any) -> KeptTools:
     if raw["version"] > _VERSION:
         raise _NewerVersionError
     if raw["version"] != _VERSION:
         raise ValueError("another version")
     sources = {
-        name: KeptSource(held["origin"], float(held["at"]), tuple(_decoded(row) for row in held["tools"]))
+        name: KeptSource(held["origin"], float(held["at"]), convert(held["tools"], tuple[CatalogueTool, ...]))
         for name, held in raw["sources"].items()
     }
     rated = {str(name): str(basis) for name, basis in raw["rated"].items()}
-    return KeptTools(sources, {name: _decoded(row) for name, row in raw["approved"].items()}, rated)
-
-
-def _decoded(row: dict[str, Any]) -> CatalogueTool:
-    if row["risk"] not in RISKS:
-        raise ValueError("an unknown risk")
-    call = convert(row["call"], HttpCall, strict=True) if "call" in row else None
-    return CatalogueTool(**{**row, "tags": tuple(row["tags"]), "examples": tuple(row["examples"]), "call": call})
+    return KeptTools(sources, convert(raw["approved"], dict[str, CatalogueTool]), rated)

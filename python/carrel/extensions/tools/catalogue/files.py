@@ -1,4 +1,4 @@
-"""Read tools from plain data: a person's own file, the answer of an MCP server, an OpenAPI document.
+"""Read tools from plain data: a person's own file, the answer of an MCP server.
 
 What can't be used is left out and said; one bad tool costs no other. Everything read is bounded.
 
@@ -7,7 +7,7 @@ Check a tool's JSON schema without trusting it: in work that is linear in its le
 The standard's own check compiles every pattern and compares the entries of some lists in pairs, which a stranger's schema can
 make take minutes. What no part of Carrel reads (patterns, references, conditions, combinations) isn't looked at.
 
-Read files that describe tools: TOML, JSON and YAML to plain data.
+Read files that describe tools: TOML and JSON to plain data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
 from carrel.model.errors import CarrelError, InvalidInput
-from carrel.model.installation import how_to_install
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 
@@ -102,12 +101,10 @@ def _own_flaw(part: Mapping[str, Any]) -> str:
 
 
 _LONGEST_FILE = 20_000_000
-_MOST_MERGED = 1_000_000
-"""Entries of a document's maps, with what merge keys add to them."""
 
 
 def read_document(path: Path) -> Any:
-    """Return the data of a `.toml`, `.json`, `.yaml` or `.yml` file. Raises `CarrelError`."""
+    """Return the data of a `.toml` or JSON file. Raises `CarrelError`."""
     path = path.expanduser()
     try:
         if path.stat().st_size > _LONGEST_FILE:
@@ -118,39 +115,10 @@ def read_document(path: Path) -> Any:
     except UnicodeDecodeError:
         raise InvalidInput("file", f"{path} is not UTF-8") from None
     try:
-        match path.suffix.lower():
-            case ".toml":
-                return tomllib.loads(text)
-            case ".yaml" | ".yml":
-                return _yaml(text)
-        return json.loads(text)
+        return (tomllib if path.suffix.lower() == ".toml" else json).loads(text)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise InvalidInput("file", f"{path} can't be read: {reason}") from None
-
-
-def _yaml(text: str) -> Any:
-    try:
-        import yaml  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise CarrelError("YAML needs the extra `openapi`, which isn't installed", f"Run: {how_to_install('openapi')}") from None
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc]
-        """Bounds what merge keys (`<<`) make: each may double what it names."""
-
-        left = _MOST_MERGED
-
-        def flatten_mapping(self, node: Any) -> None:
-            super().flatten_mapping(node)
-            self.left -= len(node.value)
-            if self.left < 0:
-                raise ValueError("its merge keys make too much of it")
-
-    try:
-        return yaml.load(text, Loader)  # noqa: S506 - made of a safe loader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).replace("\n", " ")) from None
 
 
 MOST_TOOLS = 5_000

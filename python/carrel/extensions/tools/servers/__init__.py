@@ -1,1 +1,1 @@
-"""Connections to tools: MCP servers, HTTP services with an OpenAPI document, files."""
+"""Connections to MCP servers, whose tools and resources are used."""

@@ -208,7 +208,7 @@ def split_program(typed: Sequence[str]) -> tuple[Sequence[str], list[str]]:
 
 def add_tools(commands: Commands) -> None:
     """Add both commands."""
-    tools = commands.add_parser("tools", help="choose tools for models: MCP servers, files, OpenAPI documents")
+    tools = commands.add_parser("tools", help="choose tools for models: MCP servers, files")
     actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     add = actions.add_parser(
@@ -216,18 +216,12 @@ def add_tools(commands: Commands) -> None:
         help="add a source of tools to your settings file, and read it",
         usage="carrel tools add NAME [options] [-- COMMAND …]",
         epilog="examples:\n  carrel tools add git -- uvx mcp-server-git\n  carrel tools add wiki --url https://wiki.example/mcp "
-        "--key env:WIKI_TOKEN\n  carrel tools add ours --file ~/tools.toml\n  carrel tools add shop --openapi ~/shop.yaml\n  "
-        "carrel tools add shop --openapi ~/shop.yaml --url https://shop.example/v1 --key env:SHOP_KEY",
+        "--key env:WIKI_TOKEN\n  carrel tools add ours --file ~/tools.toml",
     )
     add.add_argument("name", metavar="NAME", help="what the source is called: small letters, digits, - and _")
-    add.add_argument(
-        "--url",
-        metavar="URL",
-        help="an MCP server that is asked by streamable HTTP; with --openapi: where its operations are asked",
-    )
+    add.add_argument("--url", metavar="URL", help="an MCP server that is asked by streamable HTTP")
     add.add_argument("--key", metavar="PLACE", help="with --url: where its key or token is, env:NAME or keyring")
     add.add_argument("--file", type=path, metavar="FILE", help="a TOML or JSON file that describes tools")
-    add.add_argument("--openapi", type=path, metavar="FILE", help="an OpenAPI document, JSON or YAML")
     add.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that the program gets (repeatable)")
     add.add_argument("--cwd", type=path, metavar="PATH", help="the folder that the program runs in")
     add_json(add)

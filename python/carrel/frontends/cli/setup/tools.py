@@ -42,11 +42,8 @@ def _service(output: Output) -> ToolService:
 
 def _add(arguments: Namespace, output: Output) -> int:
     command = arguments.server
-    sources = [kind for kind in ("file", "openapi") if getattr(arguments, kind)] + (["server"] if command else [])
-    if arguments.url and not arguments.openapi:
-        sources.append("url")
-    if len(sources) != 1:
-        raise InvalidInput("source", "give one of --url, --file, --openapi, or a program after --")
+    if sum(map(bool, (arguments.url, arguments.file, command))) != 1:
+        raise InvalidInput("source", "give one of --url, --file, or a program after --")
     kind, value = _source(arguments, command)
     try:
         read_tools({kind: {arguments.name: value}})
@@ -66,10 +63,6 @@ def _add(arguments: Namespace, output: Output) -> int:
 def _source(arguments: Namespace, command: list[str]) -> tuple[str, dict[str, Any] | str]:
     if arguments.file:
         return "files", str(arguments.file.absolute())
-    if arguments.openapi:
-        document = str(arguments.openapi.absolute())
-        service = {"document": document, "url": arguments.url, "key": arguments.key}
-        return "openapi", {name: value for name, value in service.items() if value} if arguments.url else document
     fields: dict[str, Any] = {"url": arguments.url, "key": arguments.key}
     if command:
         cwd = str(arguments.cwd.absolute()) if arguments.cwd else None
@@ -81,7 +74,7 @@ def _remove(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     if arguments.name not in service.settings.sources:
         raise InvalidInput("NAME", f'there is no source "{arguments.name}"', _source_names(service))
-    for kind in ("servers", "files", "openapi"):
+    for kind in ("servers", "files"):
         if arguments.name in getattr(service.settings, kind):
             set_tool_source(kind, arguments.name, None)
     service.catalogue.store.remove(arguments.name)
