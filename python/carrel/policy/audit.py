@@ -194,18 +194,6 @@ class AuditTrail:
         entries = open_log(lambda: self.settings).entries(since=since, kind=kind, limit=limit)
         return [(entry.number, entry.event) for entry in entries]
 
-    def verify(self, anchor: str | None = None) -> tuple[int, str, tuple[str, ...]]:
-        """Check the chain; return the count of entries, the head, and what is wrong. Raises `StoreError`, `InvalidInput`."""
-        from carrel.policy.audit_chain import Head
-
-        self.close()
-        try:
-            head = Head.read(anchor) if anchor else None
-        except ValueError:
-            raise InvalidInput("known", f"{anchor!r} is no head", "Give what `carrel audit --verify` showed before.") from None
-        verification = open_log(lambda: self.settings).verify(head)
-        return verification.entries, str(verification.head), verification.problems
-
     def close(self) -> None:
         """Have everything written, within two seconds. May be used again afterwards."""
         flush = getattr(self._log, "flush", None)

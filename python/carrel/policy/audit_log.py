@@ -1,7 +1,7 @@
 """An audit log in SQLite: appended by a thread of its own, in batches, by any number of processes.
 
-Entries are chained by hashes (`audit_chain`), can't be changed by SQL, and go only by pruning. What wasn't written when a process
-is killed is lost: at most the entries of the last `_GATHER_SECONDS` and of a write that was under way.
+What wasn't written when a process is killed is lost: at most the entries of the last `_GATHER_SECONDS` and of a write that was
+under way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 
 from carrel.model.errors import StoreError
 from carrel.model.ports import AuditEvent
-from carrel.policy.audit_chain import START, Head, Verification, entry_hash, verify
 
 log = logging.getLogger(__name__)
 
@@ -44,20 +43,20 @@ _LONGEST_DETAILS = 262_144
 _SCHEMA = """
 PRAGMA auto_vacuum = INCREMENTAL;
 CREATE TABLE IF NOT EXISTS entries (
-    number INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL,
-    hash BLOB NOT NULL
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS entries_at ON entries (at);
-CREATE TABLE IF NOT EXISTS checkpoints (
-    number INTEGER PRIMARY KEY, at REAL NOT NULL, hash BLOB NOT NULL, removed INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS head (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL, hash BLOB NOT NULL);
-CREATE TRIGGER IF NOT EXISTS entries_are_kept BEFORE UPDATE ON entries
-    BEGIN SELECT RAISE(ABORT, 'an entry of the audit log is never changed'); END;
-CREATE TRIGGER IF NOT EXISTS entries_go_by_pruning BEFORE DELETE ON entries
-    WHEN OLD.number > (SELECT COALESCE(MAX(number), 0) FROM checkpoints)
-    BEGIN SELECT RAISE(ABORT, 'an entry of the audit log goes by pruning only'); END;
 """
+_WITHOUT_CHAIN = """
+BEGIN IMMEDIATE;
+DROP TRIGGER entries_are_kept;
+DROP TRIGGER entries_go_by_pruning;
+DROP TABLE checkpoints;
+DROP TABLE head;
+ALTER TABLE entries DROP COLUMN hash;
+COMMIT;
+"""
+"""Makes a file of before, whose entries had a hash each, one of now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,53 +236,30 @@ class SqliteAuditLog:
             rows = database.execute(sql, (*(value for _, value in conditions), -1 if limit is None else limit)).fetchall()
         return [AuditEntry(row[0], AuditEvent(row[2], row[1], row[3], json.loads(row[4]))) for row in rows]
 
-    def verify(self, anchor: Head | None = None) -> Verification:
-        """Check the chain of hashes. Raises `StoreError`."""
-        self.flush()
-        if not self._path.exists():
-            return Verification(0, Head(0, START), () if anchor is None else ("The log is gone.",))
-        with _reading(self._path), _opened(self._path) as database:
-            database.execute("BEGIN")  # one view of the file: what another process writes meanwhile is no break in the chain
-            return verify(database, anchor)
-
 
 def _append(database: sqlite3.Connection, entries: Iterable[_Entry]) -> None:
-    number, before = _head(database)
-    rows = []
-    for entry in entries:
-        number += 1
-        fields = (number, entry.at, entry.kind, entry.user, entry.details)
-        before = entry_hash(before, *fields)
-        rows.append((*fields, before))
-    database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", rows)
-    if rows:
-        database.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?)", (number, before))
-
-
-def _head(database: sqlite3.Connection) -> tuple[int, bytes]:
-    row = database.execute("SELECT number, hash FROM head").fetchone()
-    return (row[0], bytes(row[1])) if row else (0, START)
+    rows = [(entry.at, entry.kind, entry.user, entry.details) for entry in entries]
+    database.executemany("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?)", rows)
 
 
 def _prune(database: sqlite3.Connection, limits: AuditLimits, now: float) -> None:
-    """Drop entries that are too old, and the oldest of a file that is too large; a checkpoint and an entry say so."""
+    """Drop entries that are too old, and the oldest of a file that is too large; an entry says so."""
     oldest = now - limits.days * 86_400
     # Clocks go back at times: only what stands before the first entry that is young enough is too old.
     young = database.execute("SELECT MIN(number) FROM entries WHERE at >= ?", (oldest,)).fetchone()[0]
-    last = (young if young is not None else _head(database)[0] + 1) - 1
+    newest, count = database.execute("SELECT COALESCE(MAX(number), 0), COUNT(*) FROM entries").fetchone()
+    last = newest if young is None else young - 1
     used = _bytes(database)
     if used > limits.max_bytes:
-        count = database.execute("SELECT COUNT(*) FROM entries").fetchone()[0]
-        newest = _head(database)[0]
         last = max(last, newest - int(count * limits.max_bytes * _PRUNED_TO / used))
-    row = database.execute("SELECT hash, user FROM entries WHERE number = ?", (last,)).fetchone()
+    row = database.execute("SELECT user FROM entries WHERE number = ?", (last,)).fetchone()
     if row is None:
         return
-    removed = database.execute("SELECT COUNT(*) FROM entries WHERE number <= ?", (last,)).fetchone()[0]
-    database.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?)", (last, now, row[0], removed))
-    database.execute("DELETE FROM entries WHERE number <= ?", (last,))
-    details = {"until": last, "hash": bytes(row[0]).hex(), "removed": removed}
-    _append(database, [_Entry.of(AuditEvent("pruned", now, row[1], details))])
+    removed = database.execute("DELETE FROM entries WHERE number <= ?", (last,)).rowcount
+    database.execute(  # with the next number, also where none is left
+        "INSERT INTO entries VALUES (?, ?, 'pruned', ?, ?)",
+        (newest + 1, now, row[0], json.dumps({"until": last, "removed": removed})),
+    )
 
 
 def _bytes(database: sqlite3.Connection) -> int:
@@ -335,6 +311,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     with contextlib.closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as database:
         database.execute("PRAGMA synchronous = NORMAL")
-        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries_go_by_pruning'").fetchone():
+        names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        if "checkpoints" in names:
+            database.executescript(_WITHOUT_CHAIN)
+        elif "entries_at" not in names:
             database.executescript(_SCHEMA)
         yield database

@@ -282,13 +282,10 @@ def add_audit(commands: Commands) -> None:
         "audit",
         help="show what was given to whom, and what left the machine",
         description="Show what was selected, sent and done, by whom and when. Of texts the log has hashes and sizes.",
-        epilog="examples:\n  carrel audit --since 1d --kind sent\n  carrel audit --export audit.jsonl\n  carrel audit --verify",
+        epilog="examples:\n  carrel audit --since 1d --kind sent\n  carrel audit --export audit.jsonl",
     )
     audit.add_argument("--since", metavar="TIME", help="entries since then alone: a span such as 12h or 7d, or a date")
     audit.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"entries of this kind alone: {', '.join(KINDS)}")
     audit.add_argument("--limit", type=positive, default=50, metavar="N", help="show the newest N entries (50)")
-    what = audit.add_mutually_exclusive_group()
-    what.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
-    what.add_argument("--verify", action="store_true", help="check that every entry is as it was written")
-    audit.add_argument("--known", metavar="HEAD", help="with --verify: a head that was shown before, which must still be there")
+    audit.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
     add_json(audit)

@@ -1,4 +1,4 @@
-"""`carrel audit`: read, check and export what was given to whom."""
+"""`carrel audit`: read and export what was given to whom."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from carrel.settings.settings_files import read_user
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    """Show the newest entries, or verify the chain, or write all of it into a file."""
+    """Show the newest entries, or write all of them into a file."""
     settings, _ = resolve(read_user())
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
     if not settings.audit.enabled:
         output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
-    if arguments.verify:
-        return _verify(trail, arguments.known, output)
     after = since(arguments.since, time.time()) if arguments.since else None
     if arguments.export:
         return _export(trail.entries(after, arguments.kind), arguments.export, output)
@@ -38,20 +36,6 @@ def run(arguments: Namespace, output: Output) -> int:
     for number, event in reversed(entries):  # the newest last, where the prompt is
         output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
     output.note(f"{len(entries):,} entries of {audit_file()}." if entries else f"There is nothing in {audit_file()}.")
-    return 0
-
-
-def _verify(trail: AuditTrail, anchor: str | None, output: Output) -> int:
-    entries, head, problems = trail.verify(anchor)
-    if output.json:
-        output.value({"entries": entries, "head": head, "problems": list(problems)})
-        return 1 if problems else 0
-    for problem in problems:
-        output.text(problem)
-    output.text(f"head {head}")
-    if problems:
-        raise CarrelError("The log isn't as it was written", "docs/audit.md says what that can mean.")
-    output.note(f"{entries:,} entries are as they were written. Keep the head elsewhere to notice a log that is made anew.")
     return 0
 
 
