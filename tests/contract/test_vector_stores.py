@@ -21,10 +21,11 @@ import pytest
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
 
+import httpx
 import lancedb
 import numpy as np
 from qdrant_client import AsyncQdrantClient
-from tests.contract import object_store, qdrant_server, suites
+from tests.contract import qdrant_server, suites
 from tests.contract.edge_client import EdgeClient
 from tests.contract.suites.common import chunk_id, collected, pack
 
@@ -34,6 +35,9 @@ from carrel.model.errors import CarrelError, StoreError
 from carrel.model.ports import Scalar, VectorRecord, VectorStore, Where
 
 _NUMBERS = count()
+S3_ENDPOINT = os.environ.get("CARREL_S3_ENDPOINT", "")
+"""With the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."""
+S3_BUCKET = "carrel-tests"
 
 
 def client(url: str) -> AsyncQdrantClient:
@@ -86,18 +90,17 @@ class TestLanceDB(OnDisk, suites.VectorStoreContract):
         assert told > 20
 
 
-@pytest.mark.skipif(not object_store.ENDPOINT, reason="set CARREL_S3_ENDPOINT to a server that speaks S3")
+@pytest.mark.skipif(not S3_ENDPOINT, reason="set CARREL_S3_ENDPOINT to a server that speaks S3, such as moto_server")
 class TestLanceDBOnAnObjectStore(OnDisk, suites.VectorStoreContract):
     @pytest.fixture(autouse=True)
-    def _bucket(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        with object_store.running() as url:
-            monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-            monkeypatch.setenv("AWS_REGION", "us-east-1")
-            monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-            yield
+    def _bucket(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        httpx.put(f"{S3_ENDPOINT}/{S3_BUCKET}", trust_env=False)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", S3_ENDPOINT)
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
 
     def make(self) -> VectorStore:
-        place = f"s3://{object_store.BUCKET}/{os.getpid()}-{next(_NUMBERS)}"
+        place = f"s3://{S3_BUCKET}/{os.getpid()}-{next(_NUMBERS)}"
         return cast("VectorStore", self.kept(LanceStore(place, "chunks", self.DIM)))
 
     async def test_what_two_wrote_at_once_another_finds(self) -> None:

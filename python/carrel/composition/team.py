@@ -1,6 +1,6 @@
 """Make the team's cache of vectors that is set, and tell what it is."""
 
-# ruff: noqa: PLC0415 - it is in a folder, at a server or in an object store
+# ruff: noqa: PLC0415 - it is in a folder or at a server
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,7 +13,6 @@ from carrel.extensions.team.team_seal import TeamSeal
 from carrel.model.errors import CarrelError, ProviderError
 
 if TYPE_CHECKING:
-    from carrel.extensions.team.object_values import ObjectValues
     from carrel.model.outbound import Destination, Outbound
     from carrel.settings.team_settings import TeamSettings
 
@@ -35,10 +34,6 @@ def make_team_cache(settings: TeamSettings, outbound: Outbound, ledger: Path) ->
         place = Path(settings.folder).expanduser() / settings.collection
         name = str(place)
         values: SealedValues = FolderValues(place)
-    elif settings.is_object_store:
-        objects = _objects(settings, outbound)
-        name = f"{settings.collection} in {settings.url.rstrip('/')} at {objects.destinations[0].host}"
-        values = objects
     else:
         name = f"{settings.collection} in Qdrant at {urlsplit(settings.url).netloc}"
         values = QdrantValues(outbound, settings.url, settings.collection, settings.key)
@@ -68,16 +63,6 @@ def team_destination(settings: TeamSettings, outbound: Outbound) -> Destination 
     """Return which host sealed vectors are sent to; None for none, and for a folder."""
     if not settings.url:
         return None
-    if settings.is_object_store:
-        return _objects(settings, outbound).destinations[0]
     from carrel.extensions.team.qdrant_values import QdrantValues
 
     return QdrantValues(outbound, settings.url, settings.collection).destinations[0]
-
-
-def _objects(settings: TeamSettings, outbound: Outbound) -> ObjectValues:
-    from carrel.extensions.team.object_values import ObjectValues
-
-    return ObjectValues(
-        outbound, settings.url, settings.collection, endpoint=settings.endpoint, region=settings.region, key=settings.key
-    )

@@ -13,36 +13,20 @@ from msgspec import Meta, Struct
 from carrel.model.patterns import lazy_pattern
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object
 
-_OBJECT_STORE = lazy_pattern(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?")
-_REGION = lazy_pattern(r"[a-z0-9-]{1,40}")
 _COLLECTION = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
 class TeamSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The team's cache of vectors. Without `url` and `folder` there is none."""
 
-    url: Annotated[
-        str,
-        Meta(
-            description="Of the team's Qdrant server, such as `https://qdrant.example.com:6333`, or of an object store, "
-            "`s3://BUCKET/PREFIX`."
-        ),
-    ] = ""
-    endpoint: Annotated[
-        str,
-        Meta(description="The address of an object store that speaks S3 and isn't Amazon's: `https://minio.example.com:9000`."),
-    ] = ""
-    region: Annotated[str, Meta(description="The region of the object store; `us-east-1` where it is empty.")] = ""
+    url: Annotated[str, Meta(description="Of the team's Qdrant server, such as `https://qdrant.example.com:6333`.")] = ""
     folder: Annotated[str, Meta(description="A folder that the team shares, in place of a server; its absolute path.")] = ""
-    collection: Annotated[
-        str, Meta(description="The name of Qdrant's collection, or of the folder inside `folder` or the object store.")
-    ] = "carrel-team"
+    collection: Annotated[str, Meta(description="The name of Qdrant's collection, or of the folder inside `folder`.")] = (
+        "carrel-team"
+    )
     key: Annotated[
         str,
-        Meta(
-            description="Where the key of Qdrant or the object store is: `env:NAME`, `keyring`, `editor` or `none`; empty looks "
-            "into each."
-        ),
+        Meta(description="Where the key of Qdrant is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each."),
     ] = ""
     secret: Annotated[
         str,
@@ -57,21 +41,6 @@ class TeamSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Tell whether there is one."""
         return bool(self.url or self.folder)
 
-    @property
-    def is_object_store(self) -> bool:
-        """Tell whether it is in an object store."""
-        return self.url.startswith("s3:")
-
-
-def _check_object_store(team: TeamSettings) -> None:
-    if not _OBJECT_STORE.fullmatch(team.url):
-        raise ValueError("url: must be s3://BUCKET or s3://BUCKET/PREFIX, of plain characters")
-    check_url("endpoint", team.endpoint)
-    if team.region and not _REGION.fullmatch(team.region):
-        raise ValueError("region: must be a region's name, such as eu-central-1")
-    if team.key == "none":
-        raise ValueError("key: an object store can't be used without one")
-
 
 def read_team(raw: object) -> TeamSettings:
     """Read the setting `team`. Raises `ValueError` that says what is wrong where."""
@@ -80,12 +49,7 @@ def read_team(raw: object) -> TeamSettings:
     check_key_place("secret", team.secret)
     if team.secret == "none":  # noqa: S105 - a place
         raise ValueError("secret: a team's cache can't be used without one")
-    if team.is_object_store:
-        _check_object_store(team)
-    else:
-        check_url("url", team.url)
-        if team.endpoint or team.region:
-            raise ValueError(f"{'endpoint' if team.endpoint else 'region'}: belongs to an object store, whose `url` is s3://…")
+    check_url("url", team.url)
     if team.url and team.folder:
         raise ValueError("folder: give either `url` or `folder`")
     if team.folder and not Path(team.folder).expanduser().is_absolute():

@@ -11,8 +11,6 @@ _RENAME = "Ask for it by the name that its certificate is for, or have one made 
 _RENEW = "Have it renewed, and check the clock of this machine."
 _REMEDIES = {62: _RENAME, 64: _RENAME, 9: _RENEW, 10: _RENEW}
 """By OpenSSL's numbers: another name or address than the certificate is for; not valid yet, or no more."""
-_RUSTLS = (("notvalidforname", _RENAME), ("expired", _RENEW), ("notvalidyet", _RENEW), ("", TRUST_IT))
-"""By the words of libraries in Rust, whose errors say no more; the first that fits counts."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 
 
@@ -24,14 +22,6 @@ def tls_problem(error: BaseException, who: str) -> ProviderError | None:
     if cause is not None and any(name in str(cause).upper() for name in _NO_TLS):
         return ProviderError(f"{who} answers without encryption", "Switch TLS on there, or check the port of its URL.")
     return None
-
-
-def tls_problem_in_words(error: BaseException, who: str) -> ProviderError | None:
-    """Return the same of an error of a library in Rust, which has no cause that could be looked at."""
-    words = str(error).lower()
-    if "certificate" not in words and "unknownissuer" not in words:
-        return None
-    return _untrusted(who, "", next(remedy for name, remedy in _RUSTLS if name in words))
 
 
 def _untrusted(who: str, why: str, remedy: str) -> ProviderError:

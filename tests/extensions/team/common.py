@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract import object_store
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
-pytest.importorskip("obstore", reason="the extra s3 isn't installed")
 
 from tests.extensions.team.test_embedding_cache import Service
 
 from carrel.composition.team import find_seal
 from carrel.extensions.team.embedding_cache import CachedEmbedder, EmbeddingCache
-from carrel.extensions.team.object_values import ObjectValues
 from carrel.extensions.team.team_cache import TeamCache, TeamStatus
 from carrel.extensions.team.team_ledger import TeamLedger
 from carrel.model.errors import CarrelError
@@ -101,9 +97,3 @@ class Developer:
 
     async def status(self) -> TeamStatus:
         return await asyncio.to_thread(self.team.status)
-
-
-def objects(tmp_path: Path, endpoint: str, keys: Mapping[str, str] = object_store.KEYS, **named: str) -> ObjectValues:
-    around = Outbound(PermissionFile(tmp_path / "permissions.json"), StandardKeys(keys), UsageMeter(None, Limits))
-    url = f"s3://{object_store.BUCKET}/acme"
-    return ObjectValues(around, url, f"carrel-{uuid.uuid4().hex[:8]}", endpoint=endpoint, **named)

@@ -9,26 +9,20 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.contract import object_store, qdrant_server
+from tests.contract import qdrant_server
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
-pytest.importorskip("obstore", reason="the extra s3 isn't installed")
 
-
-from tests.extensions.team.common import objects, outbound
+from tests.extensions.team.common import outbound
 
 from carrel.extensions.team.folder_values import FolderValues
 from carrel.extensions.team.qdrant_values import QdrantValues
 
 
-@pytest.fixture(params=["folder", "qdrant", "s3"])
+@pytest.fixture(params=["folder", "qdrant"])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
     if request.param == "folder":
         yield FolderValues(tmp_path / "shared")
-        return
-    if request.param == "s3":
-        with object_store.running() as endpoint:
-            yield objects(tmp_path, endpoint)
         return
     collection = f"carrel-team-{os.getpid()}-{request.node.name[-20:].strip('[]')}"
     url = qdrant_server.server_url()

@@ -10,7 +10,6 @@ import pytest
 from tests.contract import qdrant_server
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
-pytest.importorskip("obstore", reason="the extra s3 isn't installed")
 
 
 from tests.extensions.team.common import SECRET, TEXTS, Developer, Memory, outbound

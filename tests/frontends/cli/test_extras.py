@@ -49,7 +49,6 @@ def base_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "lancedb",
         "mcp",
         "numpy",
-        "obstore",
         "qdrant_client",
         "tree_sitter_language_pack",
         "uvicorn",
