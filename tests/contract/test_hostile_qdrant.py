@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -216,17 +215,16 @@ def test_a_key_goes_nowhere_without_encryption() -> None:
     connect("http://vectors.example:6333", None, 1, "")
 
 
-async def test_a_permission_that_was_withdrawn_counts_at_once(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
-    from carrel.extensions.stores.lance import LanceStore  # noqa: PLC0415 - only where it is installed
-
+async def test_a_permission_that_was_withdrawn_counts_at_once() -> None:
     allowed = True
 
     def permit() -> None:
         if not allowed:
-            raise NotAllowed("lancedb", "bucket")
+            raise NotAllowed("qdrant", "vectors.example")
 
-    store = LanceStore(str(tmp_path), "chunks", 4, permit=permit)
+    client = AsyncQdrantClient(":memory:")
+    store = QdrantStore(client, "chunks", 4, leaves_machine=False, permit=permit)
+    await store.open()
     await store.publish([VectorRecord(chunk_id(1), pack(1, 0, 0, 0))])
     allowed = False
     for use in (store.search(pack(1, 0, 0, 0), 1), store.vectors([chunk_id(1)]), store.count(), collected(store.ids())):
@@ -236,4 +234,4 @@ async def test_a_permission_that_was_withdrawn_counts_at_once(tmp_path: Path) ->
         await store.publish([], [chunk_id(1)])
     allowed = True
     assert await store.count() == 1
-    store.close()
+    await client.close()

@@ -7,11 +7,9 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +19,6 @@ import pytest
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 pytest.importorskip("qdrant_client", reason="the extra qdrant isn't installed")
 
-import httpx
 import lancedb
 import numpy as np
 from qdrant_client import AsyncQdrantClient
@@ -35,9 +32,6 @@ from carrel.model.errors import CarrelError, StoreError
 from carrel.model.ports import Scalar, VectorRecord, VectorStore, Where
 
 _NUMBERS = count()
-S3_ENDPOINT = os.environ.get("CARREL_S3_ENDPOINT", "")
-"""With the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."""
-S3_BUCKET = "carrel-tests"
 
 
 def client(url: str) -> AsyncQdrantClient:
@@ -88,35 +82,6 @@ class TestLanceDB(OnDisk, suites.VectorStoreContract):
             except StoreError as error:
                 told += str(folder) in str(error)
         assert told > 20
-
-
-@pytest.mark.skipif(not S3_ENDPOINT, reason="set CARREL_S3_ENDPOINT to a server that speaks S3, such as moto_server")
-class TestLanceDBOnAnObjectStore(OnDisk, suites.VectorStoreContract):
-    @pytest.fixture(autouse=True)
-    def _bucket(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        httpx.put(f"{S3_ENDPOINT}/{S3_BUCKET}", trust_env=False)
-        monkeypatch.setenv("AWS_ENDPOINT_URL", S3_ENDPOINT)
-        monkeypatch.setenv("AWS_REGION", "us-east-1")
-        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-
-    def make(self) -> VectorStore:
-        place = f"s3://{S3_BUCKET}/{os.getpid()}-{next(_NUMBERS)}"
-        return cast("VectorStore", self.kept(LanceStore(place, "chunks", self.DIM)))
-
-    async def test_what_two_wrote_at_once_another_finds(self) -> None:
-        rows = directions(300, self.DIM)
-        one = cast("LanceStore", self.make())
-
-        def other() -> LanceStore:
-            return cast("LanceStore", self.kept(LanceStore(one._place, "chunks", self.DIM)))
-
-        await asyncio.gather(one.publish(records(rows[:150])), other().publish(records(rows[150:], 150)))
-        await one.tidy()
-        reader = other()
-        assert await ids_of(reader) == {chunk_id(n) for n in range(300)}
-        assert await recall(reader, rows, rows[:20]) == 1
-        await reader.publish([], [chunk_id(n) for n in range(1, 300)])
-        assert await ids_of(other()) == {chunk_id(0)}
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")  # said once a process
@@ -217,48 +182,6 @@ async def write():
 
 asyncio.run(write())
 """
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "told"),
-    [
-        (None, "", "can't reach the object store. Check the network"),
-        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", "was refused by the object store. Check the key"),
-        (404, "<Error><Code>NoSuchBucket</Code></Error>", "found no such bucket"),
-    ],
-)
-async def test_what_is_wrong_with_an_object_store_is_told(
-    monkeypatch: pytest.MonkeyPatch, status: int | None, body: str, told: str
-) -> None:
-    class Refusing(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status or 500)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        if status:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-        else:
-            server.server_close()
-        place = f"http://127.0.0.1:{server.server_address[1]}"
-        variables = {
-            "ENDPOINT_URL": place,
-            "REGION": "us-east-1",
-            "ALLOW_HTTP": "true",
-            "ACCESS_KEY_ID": "a",
-            "SECRET_ACCESS_KEY": "b",
-        }
-        for name, value in variables.items():
-            monkeypatch.setenv(f"AWS_{name}", value)
-        with pytest.raises(StoreError, match=told):
-            await LanceStore("s3://bucket/folder", "chunks", 4).open()
-        if status:
-            server.shutdown()
 
 
 @pytest.mark.parametrize("writes_of_a_process", [40, 1])

@@ -100,7 +100,7 @@ def destination_of(settings: StoreSettings) -> Destination | None:
     """Return where the store that is set sends vectors; None for a store on this machine's disk."""
     parts = urlsplit(settings.url)
     provider = settings.kind if settings.kind in KINDS else f"{PLUGIN}{settings.kind}"
-    return Destination(provider, parts.netloc.lower()) if settings.url and parts.scheme != "file" else None
+    return Destination(provider, parts.netloc.lower()) if settings.url else None
 
 
 def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | None:
@@ -108,7 +108,7 @@ def place_of_store(settings: StoreSettings, index: IndexFolder) -> StorePlace | 
     destination = destination_of(settings)
     match settings.kind:
         case "lancedb":
-            place = StorePlace("lancedb", settings.url or str(index.directory / "lancedb"), destination)
+            place = StorePlace("lancedb", str(index.directory / "lancedb"))
         case "qdrant" if settings.url:
             place = StorePlace("qdrant", settings.url, destination)
         case "qdrant":
@@ -179,7 +179,7 @@ async def _open(settings: StoreSettings, place: StorePlace, index: IndexFolder, 
     if settings.kind not in KINDS:
         return await _open_plugin(settings, place, index.directory / PLUGINS / settings.kind, name, dim, outbound)
     if settings.kind == "lancedb":
-        return await _open_lancedb(place, "chunks" if not settings.url and not settings.collection else name, dim, outbound)
+        return await _open_lancedb(place, name if settings.collection else "chunks", dim)
     if settings.url:
         return await _open_qdrant_url(settings, place, name, dim, outbound)
     return await _open_managed_qdrant(settings, name, dim)
@@ -217,11 +217,10 @@ async def _open_plugin(
     return _Opened(store, store.aclose)
 
 
-async def _open_lancedb(place: StorePlace, table: str, dim: int, outbound: Outbound) -> _Opened:
+async def _open_lancedb(place: StorePlace, table: str, dim: int) -> _Opened:
     from carrel.extensions.stores.lance import LanceStore
 
-    permit = _permission(place, outbound)
-    store = LanceStore(place.name, table, dim, leaves_machine=place.leaves_machine, permit=permit)
+    store = LanceStore(place.name, table, dim)
     await store.open()
 
     async def end() -> None:

@@ -87,7 +87,7 @@ _OF_TEAMS = (
     "Vectors of your code leave this machine, encrypted: whoever has your team's secret can read them, and guess much of the "
     "code from them"
 )
-_RISKS = {"qdrant": _OF_STORES, "lancedb": _OF_STORES, "team": _OF_TEAMS}
+_RISKS = {"qdrant": _OF_STORES, "team": _OF_TEAMS}
 
 
 def of_provider(destination: Destination) -> Confirmation:

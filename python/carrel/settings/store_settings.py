@@ -6,16 +6,12 @@ A workspace can set none of it: whoever clones a repository must not have vector
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from carrel.model.store_kinds import KINDS
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 from carrel.system.plugins import plugins
-
-_URLS = ("s3", "gs", "az", "abfs", "abfss", "file")
-"""Schemes of LanceDB's object stores."""
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -31,8 +27,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     url: Annotated[
         str,
         described(
-            "Of Qdrant a server's, `https://…`; empty for one that Carrel runs on this machine. Of LanceDB an object store's, "
-            "such as `s3://bucket/folder`; empty for a folder beside the index. Of a package's store a service's, if it has one."
+            "Of Qdrant a server's, `https://…`; empty for one that Carrel runs on this machine. Of a package's store a "
+            "service's, if it has one."
         ),
     ] = ""
     key: Annotated[str, described("Where Qdrant's key is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each.")] = (
@@ -57,16 +53,7 @@ def read_store(raw: object) -> StoreSettings:
         raise ValueError(
             f'kind: there is no store "{store.kind}" that one package alone offers; there are: {", ".join((*KINDS, *plugins()))}'
         )
-    if store.kind == "lancedb" and store.url:
-        _check_object_store(store.url)
-    elif store.url:
-        check_url("url", store.url)
-    if store.url and store.kind == "segments":
-        raise ValueError("url: segments is on this machine and has none")
+    check_url("url", store.url)
+    if store.url and store.kind in ("segments", "lancedb"):
+        raise ValueError(f"url: {store.kind} is on this machine and has none")
     return store
-
-
-def _check_object_store(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in _URLS or parts.password:
-        raise ValueError(f"url: must be an object store's, with {', '.join(_URLS)}, and hold no password")

@@ -1,4 +1,4 @@
-"""Vectors in LanceDB: a folder (`.carrel/lancedb`) or an object store's URL (extra `lancedb`).
+"""Vectors in LanceDB: a folder (`.carrel/lancedb`, extra `lancedb`).
 
 One table a model, with the columns that other programs read (spec C3). Whatever may be filtered by is also in `labels`,
 a list of texts with an index. A large table has an index of its vectors, too: quantised to bytes, in partitions, of which the
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -50,40 +50,14 @@ _TEXTS = {"path": "filePath", "content": "content", "symbol": "functionName"}
 _NUMBERS = {"start_line": "startLine", "end_line": "endLine"}
 
 
-_CAUSES = (
-    (
-        ("kind: Connect", "kind: Timeout"),
-        "can't reach the object store",
-        "Check the network, and AWS_ENDPOINT_URL where it is set.",
-    ),
-    (
-        ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403 Forbidden", "Unauthorized"),
-        "was refused by the object store",
-        "Check the key that your environment or its profile gives, and what it may do.",
-    ),
-    (("NoSuchBucket", "BucketNotFound"), "found no such bucket", "Make it, or set another `url`."),
-    (("No space left",), "found no space left", "Make some on the disk."),
-)
-"""Marks of an object store's answers in what LanceDB says, which quotes too much to be shown; reason and remedy."""
-
-
 class LanceStore:
-    """One table. `place` is a folder or a URL that LanceDB knows, such as `s3://bucket/folder`."""
+    """One table in a folder."""
 
-    def __init__(
-        self,
-        place: str,
-        table: str,
-        dim: int,
-        *,
-        leaves_machine: bool | None = None,
-        permit: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Take `permit`, which raises where nothing may be sent there: it is asked at each use."""
-        self._permit = permit
+    leaves_machine = False
+
+    def __init__(self, folder: str, table: str, dim: int) -> None:
         self.dim = dim
-        self.leaves_machine = "://" in place if leaves_machine is None else leaves_machine
-        self._place = place
+        self._folder = folder
         self._name = table
         self._opening = asyncio.Lock()
         self._writing = asyncio.Lock()  # two writers of one table would try again and again
@@ -101,11 +75,10 @@ class LanceStore:
 
     async def open(self) -> None:
         """Make the table where it is missing. Raises `StoreError`, also where it has another dimension."""
-        self._permit()
         async with self._opening:
             if self._table is not None:
                 return
-            connection = await self._done(lancedb.connect_async(self._place))
+            connection = await self._done(lancedb.connect_async(self._folder))
             if self._name in (await self._done(connection.list_tables())).tables:
                 table = await self._done(connection.open_table(self._name))
             else:
@@ -113,7 +86,7 @@ class LanceStore:
             held = getattr((await self._done(table.schema())).field("vector").type, "list_size", None)
             if held != self.dim:
                 raise StoreError(
-                    f"The table {self._name} in {self._place} holds vectors of {held} values, not {self.dim}",
+                    f"The table {self._name} in {self._folder} holds vectors of {held} values, not {self.dim}",
                     "Delete it with `carrel store migrate`, which fills it anew.",
                 )
             self._table = table
@@ -230,10 +203,11 @@ class LanceStore:
         try:
             return await work
         except Exception as error:
-            text = str(error)
-            cause = next((cause for marks, *cause in _CAUSES if any(mark in text for mark in marks)), None)
-            reason, remedy = cause or (f"failed ({type(error).__name__})", "Look at the disk or the object store, or delete it.")
-            raise StoreError(f"LanceDB at {self._place} {reason}", remedy) from error
+            # What LanceDB says quotes too much to be shown.
+            full = "No space left" in str(error)
+            reason = "found no space left" if full else f"failed ({type(error).__name__})"
+            remedy = "Make some on the disk." if full else "Look at the disk, or delete the folder."
+            raise StoreError(f"LanceDB at {self._folder} {reason}", remedy) from error
 
 
 def _text(value: object) -> str | None:

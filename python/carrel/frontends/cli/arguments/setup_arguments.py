@@ -150,7 +150,7 @@ def add_store(commands: Commands) -> None:
         help=f"the store to fill: {', '.join(STORES)}, or what an installed package offers; `segments` is the index alone",
     )
     _path(migrate)
-    migrate.add_argument("--url", default="", help="of Qdrant's server, or of LanceDB's object store")
+    migrate.add_argument("--url", default="", help="of Qdrant's server")
     migrate.add_argument("--key", default="", metavar="PLACE", help="where its key is: env:NAME, keyring or none")
     migrate.add_argument("--collection", default="", metavar="NAME", help="in place of `carrel-…`")
     migrate.add_argument("--delete-old", action="store_true", help="delete this folder's vectors from the former store")
