@@ -15,7 +15,7 @@ from tests.agents.cases import CASES, PROGRAMS, STAND_IN
 from tests.agents.stand_in_api import StandIn, standing_in
 from tests.shop import SHOP, write_files
 
-from carrel.frontends.cli.agents import install as verbs
+from carrel.frontends.cli.assistants import setup as verbs
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.agents.stand_in_api import WORDS, StandIn
 
 from carrel.frontends.agents.meeting_place import program
 from carrel.frontends.cli import main
-from carrel.frontends.cli.agents import install as verbs
+from carrel.frontends.cli.assistants import setup as verbs
 
 TRIES = 4
 """A first prompt may find the server still starting, and goes on without context then."""

@@ -29,7 +29,7 @@ from tests.services.embeddings import KEY, EmbeddingService, running
 
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import OutboundServices
-from carrel.extensions.team.qdrant_values import QdrantValues
+from carrel.extensions.team.values import QdrantValues
 from carrel.model.native import CancelToken
 from carrel.model.outbound import Outbound, Receipt, summed
 from carrel.policy.permissions import PermissionFile
@@ -38,7 +38,7 @@ from carrel.providers import http
 from carrel.providers.keys import StandardKeys
 from carrel.settings.model_settings import Models, ModelSettings
 from carrel.settings.settings import Settings
-from carrel.settings.team_settings import TeamSettings
+from carrel.settings.store_settings import TeamSettings
 from carrel.upkeep.model_switch import fill_blocking
 
 MODEL, DIM, PAUSE = "text-embedding-3-small", 1536, 0.2

@@ -9,7 +9,7 @@ from typing import Any
 from tests.copilot.conftest import Client, Start, initialize
 from tests.copilot.test_proxy import ask_until_augmented
 
-from carrel.frontends.copilot.answers import FollowedAnswers
+from carrel.frontends.copilot.interceptor import FollowedAnswers
 
 NAMES = {"conversationId": "c", "turnId": "u"}
 

@@ -14,9 +14,8 @@ from tests.copilot.conftest import Start, initialize
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.copilot import proxy as copilot_proxy
 from carrel.frontends.copilot import turns
-from carrel.frontends.copilot.answers import Answer
 from carrel.frontends.copilot.frames import Frame
-from carrel.frontends.copilot.interceptor import Interceptor, ProxyOptions
+from carrel.frontends.copilot.interceptor import Answer, Interceptor, ProxyOptions
 from carrel.frontends.copilot.sidecar import Sidecar
 from carrel.frontends.copilot.turns import turn_of
 

@@ -18,7 +18,7 @@ from tests.services.embeddings import KEY, EmbeddingService, running
 from tests.shop import write_files
 
 from carrel.settings.settings import Layer, Settings, resolve
-from carrel.settings.team_settings import TeamSettings
+from carrel.settings.store_settings import TeamSettings
 
 pytest.importorskip("cryptography", reason="the extra team isn't installed")
 

@@ -11,7 +11,7 @@ import pytest
 
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import fake_outbound
-from carrel.providers import event_stream, ollama_chat
+from carrel.providers import event_stream, ollama
 from carrel.providers.chat import MOST_CALLS
 from carrel.providers.event_stream import events
 from carrel.providers.http import LINES_A_TURN, KeyAuth, ServiceClient
@@ -80,8 +80,8 @@ def test_calls_of_one_line_are_taken_up_to_the_limit(monkeypatch: pytest.MonkeyP
         made.append(others)
         return f"id{len(made)}"
 
-    monkeypatch.setattr(ollama_chat, "made_up_id", counted)
+    monkeypatch.setattr(ollama, "made_up_id", counted)
     calls: dict[str, object] = {}
-    ollama_chat._add([{"function": {"name": "x"}}] * 50_000, calls)  # type: ignore[arg-type]
+    ollama._add([{"function": {"name": "x"}}] * 50_000, calls)  # type: ignore[arg-type]
     assert len(calls) == len(made) == MOST_CALLS + 1
     assert all(others is calls for others in made), "no id is compared with a list that is made anew"

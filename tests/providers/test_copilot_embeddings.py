@@ -16,8 +16,7 @@ from tests.support.embedders import copilot, newer, sign_in
 from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.fakes import FakePermissions, fake_outbound
 from carrel.model.outbound import Destination
-from carrel.providers.copilot_embeddings import SECONDS_BETWEEN, CopilotEmbedder
-from carrel.providers.copilot_token import token_files
+from carrel.providers.copilot_embeddings import SECONDS_BETWEEN, CopilotEmbedder, token_files
 from carrel.settings.model_settings import ModelSettings
 
 pytestmark = pytest.mark.usefixtures("signed_in", "models_closed")

@@ -10,7 +10,7 @@ import pytest
 
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import fake_outbound
-from carrel.providers import copilot_token
+from carrel.providers import copilot_embeddings
 from carrel.providers.copilot_embeddings import CopilotEmbedder
 from carrel.settings.model_settings import ModelSettings
 
@@ -22,7 +22,7 @@ EVIL = "https://evil.example/copilot_internal/v2/token"
 def signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "apps.json"
     file.write_text(json.dumps({"github.com:Iv1": {"oauth_token": TOKEN}}))
-    monkeypatch.setattr(copilot_token, "token_files", lambda: (file,))
+    monkeypatch.setattr(copilot_embeddings, "token_files", lambda: (file,))
 
 
 @pytest.mark.parametrize(

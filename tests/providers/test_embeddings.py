@@ -25,7 +25,7 @@ from carrel.model.ports import Embedder
 from carrel.model.remote import RemoteEmbedder
 from carrel.model.vectors import Vectors
 from carrel.providers.copilot_embeddings import SECONDS_BETWEEN
-from carrel.providers.ollama_embeddings import OllamaEmbedder
+from carrel.providers.ollama import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 

@@ -30,7 +30,7 @@ from carrel.service.context_service import context
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
 from carrel.system.jobs import IndexQueue, Job, Jobs
-from carrel.upkeep import index_jobs, rescan
+from carrel.upkeep import folder_watch, index_jobs
 from carrel.upkeep.index_jobs import IndexRunner
 
 
@@ -99,7 +99,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the clock by which rescans are due."""
     clock = Clock()
-    monkeypatch.setattr(rescan, "time", clock)
+    monkeypatch.setattr(folder_watch, "time", clock)
     return clock
 
 

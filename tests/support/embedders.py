@@ -12,9 +12,8 @@ from tests.services.embeddings import KEY, SIGN_IN, EmbeddingService
 
 from carrel.model.fakes import fake_outbound
 from carrel.model.remote import RemoteEmbedder
-from carrel.providers.copilot_embeddings import CopilotEmbedder
-from carrel.providers.copilot_token import token_files
-from carrel.providers.ollama_embeddings import OllamaEmbedder
+from carrel.providers.copilot_embeddings import CopilotEmbedder, token_files
+from carrel.providers.ollama import OllamaEmbedder
 from carrel.providers.openai_embeddings import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 

@@ -116,7 +116,7 @@ def _openai_chat(provider: str, settings: ModelSettings, outbound: Outbound) -> 
 
 @_KEPT
 def _ollama_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
-    from carrel.providers.ollama_chat import ollama_chat
+    from carrel.providers.ollama import ollama_chat
 
     return ollama_chat(settings, outbound)
 
@@ -135,7 +135,7 @@ def _openai_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
 
 
 def _ollama_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
-    from carrel.providers.ollama_embeddings import OllamaEmbedder
+    from carrel.providers.ollama import OllamaEmbedder
 
     return OllamaEmbedder(outbound, settings)
 

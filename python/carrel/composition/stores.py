@@ -25,8 +25,8 @@ from carrel.index.replica import ReplicaStatus, StorePlace, VectorReplica
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.installation import how_to_install
 from carrel.model.outbound import Destination
+from carrel.model.ports import StoreRequest
 from carrel.model.store_kinds import KINDS, PLUGIN
-from carrel.model.store_request import StoreRequest
 from carrel.system.plugins import plugins
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def make_replica(settings: StoreSettings, index: IndexFolder, store: ReplicatedI
 
 
 def _records(index: ReplicatedIndex, ids: Sequence[ChunkId], with_content: bool) -> list[VectorRecord]:
-    from carrel.index.vector_records import vector_records
+    from carrel.index.replica import vector_records
 
     return vector_records(index.snapshot(), ids, with_content=with_content)
 

@@ -14,7 +14,7 @@ from carrel.model.errors import CarrelError, ProviderError
 
 if TYPE_CHECKING:
     from carrel.model.outbound import Destination, Outbound
-    from carrel.settings.team_settings import TeamSettings
+    from carrel.settings.store_settings import TeamSettings
 
 
 __all__ = ["TeamCache", "TeamStatus", "make_team_cache", "team_destination"]
@@ -27,8 +27,7 @@ def make_team_cache(settings: TeamSettings, outbound: Outbound, ledger: Path) ->
     """Return the team's cache; None where none is set. Opens nothing and asks nobody. Raises `InvalidInput`."""
     if not settings.used:
         return None
-    from carrel.extensions.team.folder_values import FolderValues
-    from carrel.extensions.team.qdrant_values import QdrantValues
+    from carrel.extensions.team.values import FolderValues, QdrantValues
 
     if settings.folder:
         place = Path(settings.folder).expanduser() / settings.collection
@@ -63,6 +62,6 @@ def team_destination(settings: TeamSettings, outbound: Outbound) -> Destination 
     """Return which host sealed vectors are sent to; None for none, and for a folder."""
     if not settings.url:
         return None
-    from carrel.extensions.team.qdrant_values import QdrantValues
+    from carrel.extensions.team.values import QdrantValues
 
     return QdrantValues(outbound, settings.url, settings.collection).destinations[0]

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from carrel.model.errors import StoreError
 from carrel.settings.settings import Settings
-from carrel.system.file_lock import locked
-from carrel.system.filesystem import is_network
+from carrel.system.filesystem import is_network, locked
 
 INDEX_FILE = "index.db"
 LOCK_FILE = "writer.lock"

@@ -18,8 +18,9 @@ Rules for all of them:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NewType, Protocol, runtime_checkable
 
 from carrel.model.conversation import Finish, Message, ToolCall, ToolSpec
@@ -189,6 +190,18 @@ class VectorStore(Protocol):
 
     def ids(self) -> AsyncIterator[Sequence[ChunkId]]:
         """Give the ids of all that is kept, in pages of any size: what the index no longer has is found so, and deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRequest:
+    """What a plugin's store is opened with."""
+
+    folder: Path  # for what it keeps on this machine; it is this index's alone
+    name: str  # of the collection, where a store holds those of several indexes
+    dim: int
+    url: str = ""  # as it is set; empty for a store on this machine
+    key: str | None = field(default=None, repr=False)  # from the place that is set
+    permit: Callable[[], None] = lambda: None  # raises `NotAllowed` once the person allows `url` no more
 
 
 @dataclass(frozen=True, slots=True)

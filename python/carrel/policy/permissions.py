@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from carrel.model.errors import CarrelError, NotAllowed, NotPermitted
 from carrel.model.outbound import Destination
 from carrel.settings.allow_settings import AllowSettings, Right, key_of
-from carrel.system.file_lock import process_lock
-from carrel.system.filesystem import replace_file
+from carrel.system.filesystem import process_lock, replace_file
 
 if TYPE_CHECKING:
     from carrel.policy.audit import AuditTrail

@@ -7,15 +7,20 @@ The older form asks `api.githubcopilot.com` with a session token, 50 texts a cal
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from carrel.model.errors import ProviderError
-from carrel.model.outbound import Destination, Load, Outbound, is_loopback
+from carrel.model.errors import InvalidInput, ProviderError
+from carrel.model.outbound import Destination, Load, Outbound, Secret, is_loopback
 from carrel.model.ports import EmbeddingSpec
-from carrel.providers.copilot_token import PROVIDER, TOKEN_URL, SessionAuth, SignIn
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.http import Auth, ServiceClient, Sleep
 from carrel.providers.service import Service
@@ -137,3 +142,170 @@ def _is_github(url: str) -> bool:
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     return is_loopback(host) or (parts.scheme == "https" and host in _OWN_HOSTS)
+
+
+PROVIDER = "copilot"
+TOKEN_URL = "https://api.github.com/copilot_internal/v2/token"  # noqa: S105 - a place, no token
+RENEW_BEFORE = 300.0
+LEAST_SECONDS = 60.0
+"""A session token counts for so long whatever the clock here says."""
+_SIGN_IN = "Sign in to GitHub Copilot in your editor, which leaves its token there."
+
+
+def token_files(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[Path, ...]:
+    """Return where editors keep Copilot's sign-in; the second is what older ones wrote."""
+    if platform == "win32":
+        base = Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:  # also on macOS
+        base = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return tuple(base / "github-copilot" / name for name in ("apps.json", "hosts.json"))
+
+
+class SignIn:
+    """The token of a person's sign-in, read anew for each use. As `Auth` it proves who asks for a session token."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        place: str,
+        *,
+        scheme: str = "token",
+        is_github: bool = True,
+        files: tuple[Path, ...] | None = None,
+    ) -> None:
+        """Take the setting `key`, and the files that hold the sign-in of github.com; None means those of editors.
+
+        `is_github` says that it goes to GitHub or stays on this machine: to nobody else is the editors' sign-in sent.
+        """
+        self._is_github = is_github
+        self._files = files
+        self._outbound = outbound
+        self._place = place
+        self._scheme = scheme
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return the header with the token. Raises `ProviderError` where nobody signed in."""
+        token = await asyncio.to_thread(self.find)
+        return {"Authorization": f"{self._scheme} {token.reveal()}"}
+
+    def rejected(self) -> bool:
+        """Tell that there is no other token."""
+        return False
+
+    def find(self) -> Secret:
+        """Return the token: from the place that is set, else from the editors' files. Raises `ProviderError`."""
+        if self._place == "none":
+            raise ProviderError("GitHub Copilot wants a sign-in, and `key` says that there is none", _SIGN_IN)
+        if self._place:
+            if key := self._outbound.keys.find(PROVIDER, self._place):
+                return key
+            raise ProviderError(f"There is no key of GitHub Copilot in {self._place}", "Put it there, or leave `key` empty.")
+        if not self._is_github:
+            raise ProviderError(
+                "Your sign-in of github.com was not sent to another host", 'Say where the key for it is: `key = "env:NAME"`.'
+            )
+        unreadable, files = "", self._files or token_files()
+        for path in files:
+            try:
+                token = _token_of(json.loads(path.read_text("utf-8")))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError, RecursionError) as error:
+                unreadable = unreadable or f"{path} can't be read ({type(error).__name__})"
+                continue
+            if token:
+                return Secret(token)
+        raise ProviderError(unreadable or f"There is no sign-in of GitHub Copilot in {files[0]}", _SIGN_IN)
+
+
+def _token_of(raw: Any) -> str | None:
+    """Return the token of github.com; keys are such as `github.com:Iv1.0123456789abcdef`."""
+    if not isinstance(raw, dict):
+        return None
+    for name, entry in raw.items():
+        token = entry.get("oauth_token") if isinstance(entry, dict) else None
+        if name.split(":")[0] == "github.com" and isinstance(token, str) and token:
+            return token
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    token: Secret
+    until: float
+
+
+class SessionAuth:
+    """Proves who asks by a session token, exchanged when it is needed."""
+
+    def __init__(
+        self,
+        outbound: Outbound,
+        sign_in: SignIn,
+        url: str = "",
+        headers: Mapping[str, str] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Sleep = asyncio.sleep,
+        transport: Any = None,
+    ) -> None:
+        """Take where tokens are exchanged. Raises `InvalidInput` for a URL that can't be used."""
+        url = url or TOKEN_URL
+        path = urlsplit(url).path
+        if not path.strip("/"):
+            raise InvalidInput("tokenUrl", "must end with the path of the exchange", f"GitHub's own is {TOKEN_URL}")
+        refused = ("GitHub refused Copilot's sign-in ({1})", _SIGN_IN, False)
+        self.service = Service(
+            PROVIDER,
+            "GitHub",
+            url.removesuffix(path),
+            "embedder",
+            headers or {},
+            refusals={401: refused, 403: refused, 404: refused},
+        )
+        self.sign_in = sign_in
+        self._path = path
+        self._client = ServiceClient(self.service, outbound, sign_in, sleep=sleep, transport=transport)
+        self._clock = clock
+        self._session: _Session | None = None
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return the header with the session token; exchange one first where none is left. Raises `ProviderError`."""
+        async with self._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            session = self._session
+            if session is None or self._clock() >= session.until:
+                session = self._session = await self._exchange()
+        return {"Authorization": f"Bearer {session.token.reveal()}"}
+
+    def rejected(self) -> bool:
+        """Forget the token that was refused; another may be had."""
+        self._session = None
+        return True
+
+    @property
+    def seconds_left(self) -> float:
+        """Return for how long the session token is used, 0 without one."""
+        return 0.0 if self._session is None else self._session.until - self._clock()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._client.aclose()
+
+    async def _exchange(self) -> _Session:
+        try:
+            answer = await self._client.get(self._path)
+        except ProviderError as error:
+            if error.retryable:
+                raise
+            answer = await self._client.post(self._path, {})  # some hosts take it by POST only
+        token = answer.get("token") if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token:
+            raise ProviderError("GitHub gave no session token for Copilot", _SIGN_IN)
+        now, expires, refresh = self._clock(), answer.get("expires_at"), answer.get("refresh_in")
+        until = now + LEAST_SECONDS
+        if isinstance(expires, int | float):
+            until = max(until, expires - RENEW_BEFORE)
+        elif isinstance(refresh, int | float):
+            until = max(until, now + refresh)
+        return _Session(Secret(token), until)

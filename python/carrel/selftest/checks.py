@@ -22,7 +22,7 @@ from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import OutboundServices
 from carrel.extensions.stores import qdrant_install, qdrant_process
-from carrel.index.vector_records import vector_records
+from carrel.index.replica import vector_records
 from carrel.model.errors import CarrelError, place_of
 from carrel.model.installation import how_to_install
 from carrel.model.native import CancelToken
@@ -31,8 +31,7 @@ from carrel.model.ports import ChunkId, PublishedVectors, VectorRecord, Where
 from carrel.model.types import Query
 from carrel.policy.permissions import PermissionFile
 from carrel.policy.usage import Limits, UsageMeter
-from carrel.providers.copilot_embeddings import HEADERS, CopilotEmbedder
-from carrel.providers.copilot_token import SessionAuth, SignIn
+from carrel.providers.copilot_embeddings import HEADERS, CopilotEmbedder, SessionAuth, SignIn
 from carrel.providers.keys import StandardKeys
 from carrel.providers.local import bundled
 from carrel.search.retriever import read

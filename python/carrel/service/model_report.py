@@ -21,7 +21,7 @@ from carrel.model.outbound import Destination, destinations_of
 from carrel.model.ports import Sampling
 from carrel.model.remote import RemoteEmbedder
 from carrel.settings.source_settings import WORKSPACE
-from carrel.sources.source_state import SourceReport
+from carrel.sources.served_source import SourceReport
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition

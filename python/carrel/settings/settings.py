@@ -27,8 +27,7 @@ from carrel.settings.language_settings import read_editor_languages, read_langua
 from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_models
 from carrel.settings.setting_checks import decode_object
 from carrel.settings.source_settings import Sources, read_sources
-from carrel.settings.store_settings import StoreSettings, read_store
-from carrel.settings.team_settings import TeamSettings, read_team
+from carrel.settings.store_settings import StoreSettings, TeamSettings, read_store, read_team
 from carrel.settings.tool_settings import ToolSettings, read_tools
 
 Options: TypeAlias = Mapping[str, Any]

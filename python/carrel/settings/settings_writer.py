@@ -16,8 +16,7 @@ from tomlkit.items import Table
 from carrel.model.errors import CarrelError, SettingsError
 from carrel.settings import settings_lines
 from carrel.settings.settings_files import user_file
-from carrel.system.file_lock import locked
-from carrel.system.filesystem import OWNER_ONLY, replace_file
+from carrel.system.filesystem import OWNER_ONLY, locked, replace_file
 
 Parents: TypeAlias = tuple[str, ...]
 """The keys of the tables around an entry, outermost first."""

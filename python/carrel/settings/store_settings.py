@@ -1,14 +1,16 @@
-"""The setting `store`: where vectors are kept and searched besides the index itself.
+"""The settings `store` and `team`: where vectors are kept, and where a team keeps those that were paid for.
 
-A workspace can set none of it: whoever clones a repository must not have vectors of their code sent anywhere by it.
+A workspace can set neither: whoever clones a repository must not have vectors of their code sent or put anywhere by it.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from carrel.model.patterns import lazy_pattern
 from carrel.model.store_kinds import KINDS
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 from carrel.system.plugins import plugins
@@ -57,3 +59,49 @@ def read_store(raw: object) -> StoreSettings:
     if store.url and store.kind in ("segments", "lancedb"):
         raise ValueError(f"url: {store.kind} is on this machine and has none")
     return store
+
+
+_COLLECTION = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+
+
+class TeamSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The team's cache of vectors. Without `url` and `folder` there is none."""
+
+    url: Annotated[str, Meta(description="Of the team's Qdrant server, such as `https://qdrant.example.com:6333`.")] = ""
+    folder: Annotated[str, Meta(description="A folder that the team shares, in place of a server; its absolute path.")] = ""
+    collection: Annotated[str, Meta(description="The name of Qdrant's collection, or of the folder inside `folder`.")] = (
+        "carrel-team"
+    )
+    key: Annotated[
+        str,
+        Meta(description="Where the key of Qdrant is: `env:NAME`, `keyring`, `editor` or `none`; empty looks into each."),
+    ] = ""
+    secret: Annotated[
+        str,
+        Meta(
+            description="Where the team's secret is, likewise; empty looks into the editor's keys, `CARREL_TEAM_SECRET` and the "
+            "keyring."
+        ),
+    ] = ""
+
+    @property
+    def used(self) -> bool:
+        """Tell whether there is one."""
+        return bool(self.url or self.folder)
+
+
+def read_team(raw: object) -> TeamSettings:
+    """Read the setting `team`. Raises `ValueError` that says what is wrong where."""
+    team = decode_object(raw, TeamSettings)
+    check_key_place("key", team.key)
+    check_key_place("secret", team.secret)
+    if team.secret == "none":  # noqa: S105 - a place
+        raise ValueError("secret: a team's cache can't be used without one")
+    check_url("url", team.url)
+    if team.url and team.folder:
+        raise ValueError("folder: give either `url` or `folder`")
+    if team.folder and not Path(team.folder).expanduser().is_absolute():
+        raise ValueError("folder: must be an absolute path")
+    if not _COLLECTION.fullmatch(team.collection):
+        raise ValueError("collection: must be letters, digits, - and _")
+    return team

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from carrel.index.workspace_state import State
 from carrel.model.errors import CarrelError, NotReady
 from carrel.settings.source_settings import SourceSettings
-from carrel.sources.source_state import SourceReport
 from carrel.system.jobs import Job, Work
 from carrel.upkeep.index_jobs import IndexRunner, check_root
 
@@ -28,6 +28,24 @@ if TYPE_CHECKING:
     from carrel.model.types import Hit, Query
     from carrel.sources.documents.passages import FactsCache, Shown
     from carrel.sources.documents.text_folder import TextMirror
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """The state of one source; `files` and `chunks` count what its indexes hold, `updated` is when they were last compared."""
+
+    id: str
+    kind: str
+    description: str
+    folder: str = ""
+    state: State = "empty"
+    files: int = 0
+    chunks: int = 0
+    pending: int = 0
+    updated: float | None = None
+    problems: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+
 
 T = TypeVar("T")
 

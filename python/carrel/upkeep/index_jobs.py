@@ -21,7 +21,7 @@ from carrel.model.errors import Cancelled, CarrelError, StoreError
 from carrel.model.outbound import collect
 from carrel.system.background import Debouncer, directly, run_at_once
 from carrel.system.jobs import IndexQueue, Job, Jobs, Work
-from carrel.upkeep.rescan import RescanScheduler
+from carrel.upkeep.folder_watch import RescanScheduler
 
 if TYPE_CHECKING:
     from carrel.composition.stores import VectorReplica

@@ -23,7 +23,7 @@ from carrel.model.vectors import Vectors
 from carrel.policy.permissions import PermissionFile
 from carrel.policy.usage import Limits, UsageMeter
 from carrel.providers.keys import StandardKeys
-from carrel.settings.team_settings import TeamSettings
+from carrel.settings.store_settings import TeamSettings
 
 SECRET = "a-planted-team-secret-of-forty-characters"  # noqa: S105 - planted
 

@@ -15,8 +15,7 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 
 from tests.extensions.team.common import outbound
 
-from carrel.extensions.team.folder_values import FolderValues
-from carrel.extensions.team.qdrant_values import QdrantValues
+from carrel.extensions.team.values import FolderValues, QdrantValues
 
 
 @pytest.fixture(params=["folder", "qdrant"])

@@ -13,7 +13,7 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 from tests.contract.certificates import Authority
 
 from carrel.extensions.stores.qdrant import QdrantStore, connect
-from carrel.extensions.team.qdrant_values import QdrantValues
+from carrel.extensions.team.values import QdrantValues
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import fake_outbound
 from carrel.model.ports import ChunkId, VectorRecord

@@ -14,10 +14,9 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 
 from tests.extensions.team.common import SECRET, TEXTS, Developer, Memory, outbound
 
-from carrel.extensions.team.folder_values import FolderValues
-from carrel.extensions.team.qdrant_values import QdrantValues
 from carrel.extensions.team.team_cache import TeamStatus
 from carrel.extensions.team.team_seal import TeamSeal
+from carrel.extensions.team.values import FolderValues, QdrantValues
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import Secret
 

@@ -18,7 +18,7 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 from tests.extensions.team.common import Developer, outbound
 from tests.extensions.team.test_embedding_cache import DIM
 
-from carrel.extensions.team.qdrant_values import QdrantValues
+from carrel.extensions.team.values import QdrantValues
 from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.outbound import Destination, Load, collect, summed
 from carrel.policy.permissions import PermissionFile

@@ -14,9 +14,8 @@ from carrel.agent.tool_arguments import problem_with
 from carrel.agent.tools import text_tools
 from carrel.extensions.tools.catalogue.exports import resolve
 from carrel.extensions.tools.pipelines import running
-from carrel.extensions.tools.pipelines.format import MOST_STEPS, decision_hash, parse, plain_schema
+from carrel.extensions.tools.pipelines.format import MOST_STEPS, Validated, decision_hash, parse, plain_schema, validate
 from carrel.extensions.tools.pipelines.running import PipelineLimits, PipelineResult, StepReport, run_pipeline
-from carrel.extensions.tools.pipelines.validation import Validated, validate
 from carrel.model.catalogue_tool import CatalogueTool, Risk, ToolOutput
 from carrel.model.ports import Tool
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from carrel.extensions.tools.catalogue import runs_anything as module
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
 from carrel.extensions.tools.catalogue.runs_anything import is_named_so, runs_anything
-from carrel.extensions.tools.pipelines.format import parse
-from carrel.extensions.tools.pipelines.validation import validate
+from carrel.extensions.tools.pipelines.format import parse, validate
 from carrel.model.catalogue_tool import CatalogueTool
 
 REQUESTS = Path(__file__).parents[2] / "bench" / "tool_requests.txt"

@@ -15,9 +15,8 @@ from carrel.agent.agent import Agent
 from carrel.agent.tools.catalogue_tools import listed
 from carrel.agent.window import Window
 from carrel.extensions.tools.catalogue.exports import resolve
-from carrel.extensions.tools.pipelines.format import parse
+from carrel.extensions.tools.pipelines.format import parse, validate
 from carrel.extensions.tools.pipelines.running import run_pipeline
-from carrel.extensions.tools.pipelines.validation import validate
 from carrel.model.catalogue_tool import CatalogueTool, ToolOutput
 from carrel.model.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.model.fakes import FakeChatModel, FakeTokenizer, FakeTool

@@ -12,7 +12,7 @@ from carrel.extensions.tools import tool_store
 from carrel.extensions.tools.tool_store import ToolStore
 from carrel.model.catalogue_tool import CatalogueTool, KeptTools
 from carrel.model.errors import StoreError
-from carrel.system.file_lock import locked
+from carrel.system.filesystem import locked
 
 ROUNDS = 40
 CHANGES = """

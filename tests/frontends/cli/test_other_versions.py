@@ -10,7 +10,7 @@ import pytest
 from tests.frontends.cli.conftest import Run, one_json
 
 from carrel.model.native import FORMAT_VERSION
-from carrel.system.file_lock import locked
+from carrel.system.filesystem import locked
 
 USABLE = (4, 5, 6)
 """Formats of before that answer until they are built again."""

@@ -17,7 +17,7 @@ from tests.frontends.cli.terminal import CARREL, on_terminal, posix_only
 from tests.waiting import wait_until
 
 from carrel.composition import composition
-from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.cli.terminal.output import one_line
 
 EVIL = "\x1b[31mred\nFORGED:1-1  1.00\u202e.py"
 SHOWN = "\\x1b[31mred\\x0aFORGED:1-1  1.00\\u202e.py"

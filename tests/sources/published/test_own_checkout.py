@@ -8,7 +8,7 @@ import pytest
 from tests.sources.published.common import git
 
 from carrel.git import git as git_of_a_folder
-from carrel.sources.own_checkout import OwnCheckout, Place
+from carrel.sources.remote_source import OwnCheckout, Place
 
 
 async def test_a_changed_remote_counts_at_the_next_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from carrel.model.types import Hit, Query
 from carrel.providers.published_repository import HEAD_ID, QdrantRepository
 from carrel.settings.settings import Settings
 from carrel.settings.source_settings import SourceSettings
-from carrel.sources import own_checkout, remote_source
+from carrel.sources import remote_source
 from carrel.sources.published_search import RemoteQuestion
 
 
@@ -88,7 +88,7 @@ async def test_a_slow_git_takes_no_time_of_the_server(
         return goes_on(root)
 
     monkeypatch.setattr(git_of_a_folder, "origin", slow)
-    monkeypatch.setattr(own_checkout, "SECONDS", 0.05)
+    monkeypatch.setattr(remote_source, "GIT_SECONDS", 0.05)
     monkeypatch.setattr(remote_source, "SECONDS", 5.0)
     one, other = source(repository, shop), source(repository, shop)
     own = index.store.snapshot()

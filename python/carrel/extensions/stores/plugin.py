@@ -17,8 +17,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
 from carrel.model.errors import CarrelError, ProviderError
-from carrel.model.ports import ChunkId, VectorRecord, Where
-from carrel.model.store_request import StoreRequest
+from carrel.model.ports import ChunkId, StoreRequest, VectorRecord, Where
 from carrel.model_calls.chat_model import guarded, within
 from carrel.system.plugins import package_of
 

@@ -25,7 +25,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from carrel.system.child_environment import child_environment
-from carrel.system.file_lock import locked
+from carrel.system.filesystem import locked
 from carrel.system.leftovers import killed_with_this
 
 USUAL_PORT = 6333

@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 from carrel.agent.tools.text_tools import text_tools
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
-from carrel.extensions.tools.pipelines.format import Pipeline, Problem, decision_hash, parse
+from carrel.extensions.tools.pipelines.format import Pipeline, Problem, Validated, decision_hash, parse, validate
 from carrel.extensions.tools.pipelines.running import PipelineResult, StepReport, run_pipeline
-from carrel.extensions.tools.pipelines.validation import Validated, validate
 from carrel.extensions.tools.servers.shared_servers import Connection
 from carrel.extensions.tools.tool_catalogue import CatalogueState, StatedTool, ToolCatalogue
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical

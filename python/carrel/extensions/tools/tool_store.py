@@ -16,8 +16,7 @@ from msgspec import convert
 
 from carrel.model.catalogue_tool import CatalogueTool, KeptSource, KeptTools
 from carrel.model.errors import StoreError
-from carrel.system.file_lock import locked
-from carrel.system.filesystem import replace_file
+from carrel.system.filesystem import locked, replace_file
 
 log = logging.getLogger(__name__)
 _VERSION = 2

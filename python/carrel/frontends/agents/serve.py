@@ -39,7 +39,7 @@ from carrel.policy.broad_folders import breadth
 from carrel.service.prompt_context import NOTHING, Addition, Prompt, PromptContexts
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
-from carrel.system.file_lock import locked
+from carrel.system.filesystem import locked
 
 MOST_FOLDERS = 8
 """Folders that are open at a time: each is watched."""

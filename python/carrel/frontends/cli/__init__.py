@@ -15,8 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from carrel.frontends.cli.arguments.commands import WrongUsage, parser
-from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed, results_alone
-from carrel.frontends.cli.terminal.terminal_text import is_text
+from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed, is_text, results_alone
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.system.system_fault import describe, is_system_fault
@@ -97,7 +96,7 @@ def _check_text(arguments: Namespace) -> None:
 
 
 _MODULES = {
-    "agents": "agents.run_agents",
+    "agents": "servers.agents",
     "ask": "questions.conversation",
     "audit": "reports.audit",
     "batch": "questions.batch",

@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from carrel.model.installation import carrel_version
+from carrel.model.errors import CarrelError
+from carrel.model.installation import carrel_version, how_to_install
 
 NAME = "carrel"
 TITLE = "Carrel"
@@ -92,3 +94,12 @@ class Offer:
 def _manifest() -> dict[str, dict[str, Any]]:
     manifest: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("manifest.json").read_text("utf-8"))
     return manifest
+
+
+def sdk_problem() -> CarrelError | None:
+    """Say what the server lacks, and how to get it."""
+    if find_spec("mcp_types") and find_spec("uvicorn"):  # mcp_types: only since version 2
+        return None
+    return CarrelError(
+        "The MCP server needs the official SDK (mcp 2 or later), which isn't installed", f"Install it: {how_to_install('mcp')}"
+    )

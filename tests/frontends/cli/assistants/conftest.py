@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from carrel.frontends.cli import main
-from carrel.frontends.cli.agents import install as verbs
+from carrel.frontends.cli.assistants import setup as verbs
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.frontends.cli.assistants.conftest import files, states
 
 from carrel.frontends.agents import meeting_place
 from carrel.frontends.cli import main
-from carrel.frontends.cli.agents import install as verbs
 from carrel.frontends.cli.arguments import assistant_arguments
+from carrel.frontends.cli.assistants import setup as verbs
 from carrel.frontends.cli.assistants.agents import AGENTS, HOOK, Place
 from carrel.frontends.cli.assistants.clients import command_of
 from carrel.frontends.cli.assistants.install import Change, apply, apply_all
@@ -332,7 +332,7 @@ def test_without_its_program_no_hook_is_written(home: Path, monkeypatch: pytest.
 
 
 def test_without_the_sdk_its_absence_is_told(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr("carrel.frontends.cli.servers.mcp.find_spec", lambda _: None)
+    monkeypatch.setattr("carrel.frontends.mcp.server_info.find_spec", lambda _: None)
     assert main(["agents", "install", "codex", "--yes"]) == 0
     assert "needs the official SDK" in capsys.readouterr().err
 

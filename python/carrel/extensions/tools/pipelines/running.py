@@ -15,8 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from carrel.agent.tool_arguments import problem_with, properties_of
-from carrel.extensions.tools.pipelines.format import INPUT, Pipeline, Step, filled, filled_length, only_reference, plain_schema
-from carrel.extensions.tools.pipelines.validation import Validated, takes_input
+from carrel.extensions.tools.pipelines.format import (
+    INPUT,
+    Pipeline,
+    Step,
+    Validated,
+    filled,
+    filled_length,
+    only_reference,
+    plain_schema,
+    takes_input,
+)
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.structs import whole_characters

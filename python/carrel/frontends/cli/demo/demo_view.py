@@ -18,7 +18,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.cli.terminal.output import one_line
 from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
 

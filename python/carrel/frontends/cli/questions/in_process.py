@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.terminal.folders import absolute_path, folder
-from carrel.frontends.cli.terminal.terminal_text import is_text
+from carrel.frontends.cli.terminal.output import is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands.question_commands import Commands

@@ -11,8 +11,7 @@ from msgspec import structs
 
 from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
 from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import Output
-from carrel.frontends.cli.terminal.terminal_text import harmless
+from carrel.frontends.cli.terminal.output import Output, harmless
 from carrel.frontends.cli.terminal.text_input import STANDARD_INPUT, read_history, read_text
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.errors import CarrelError, InvalidInput

@@ -15,8 +15,7 @@ from carrel.composition.composition import Composition
 from carrel.frontends.cli.reports import checks
 from carrel.frontends.cli.reports.checks import Finding
 from carrel.frontends.cli.terminal.folders import unreadable
-from carrel.frontends.cli.terminal.output import Output
-from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.cli.terminal.output import Output, one_line
 from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused

@@ -26,8 +26,8 @@ def run(arguments: Namespace, output: Output) -> int:
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (_current_folder(),)
     try:
+        from carrel.frontends.chat_proxy.app import serve
         from carrel.frontends.chat_proxy.context_injector import InjectionOptions
-        from carrel.frontends.chat_proxy.serve import serve
         from carrel.frontends.chat_proxy.upstream import Upstream
     except ModuleNotFoundError as error:
         if error.name not in ("httpx", "uvicorn"):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from argparse import Namespace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.mcp.server_info import DEFAULT_TOOLS, Offer, tool_names
-from carrel.model.errors import CarrelError, InvalidInput
-from carrel.model.installation import how_to_install
+from carrel.frontends.mcp.server_info import DEFAULT_TOOLS, Offer, sdk_problem, tool_names
+from carrel.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
@@ -25,7 +23,7 @@ TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
 def run(arguments: Namespace, output: Output) -> int:
     """Serve, or write a client's configuration."""
     if arguments.action:
-        from carrel.frontends.cli.servers.mcp_install import run as configure
+        from carrel.frontends.cli.assistants.setup import configure
 
         return configure(arguments, output)
     roots = tuple(folder(root) for root in arguments.root)
@@ -59,15 +57,6 @@ def run(arguments: Namespace, output: Output) -> int:
 
     return serve(
         roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad, offer
-    )
-
-
-def sdk_problem() -> CarrelError | None:
-    """Say what the server lacks, and how to get it."""
-    if find_spec("mcp_types") and find_spec("uvicorn"):  # mcp_types: only since version 2
-        return None
-    return CarrelError(
-        "The MCP server needs the official SDK (mcp 2 or later), which isn't installed", f"Install it: {how_to_install('mcp')}"
     )
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from carrel.extensions.tools.pipelines.format import LONGEST_INPUT, LONGEST_PIPELINE, parse
 from carrel.frontends.cli.questions.in_process import with_commands
 from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal.output import Output, one_line
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
-from carrel.frontends.cli.terminal.terminal_text import one_line
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.messages.setup_messages import PipelineChecked, PipelineRunResult
 from carrel.model.errors import CarrelError, InvalidInput

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from carrel.composition.composition import Composition
 from carrel.extensions.tools.catalogue.exports import export
 from carrel.extensions.tools.catalogue.search import ToolQuery
+from carrel.frontends.cli.terminal.output import one_line
 from carrel.frontends.cli.terminal.terminal_confirmation import confirm
-from carrel.frontends.cli.terminal.terminal_text import one_line
 from carrel.frontends.lsp.convert.convert_setup import from_tool
 from carrel.frontends.lsp.messages.setup_messages import ToolsListResult, ToolsSearchResult
 from carrel.model.errors import CarrelError, InvalidInput

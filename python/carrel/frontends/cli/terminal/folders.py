@@ -1,11 +1,11 @@
-"""A folder that was typed."""
+"""A folder that was typed. Servers start by it, so nothing slow is loaded here."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from carrel.frontends.cli.terminal.terminal_text import is_text
+from carrel.frontends.cli.terminal.output import is_text
 from carrel.model.errors import CarrelError, InvalidInput
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from carrel.frontends.cli.terminal.terminal_text import one_line
+from carrel.frontends.cli.terminal.output import one_line
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.remote import Confirmation
 

@@ -11,7 +11,7 @@ from carrel.frontends.lsp.messages.index_messages import FailedFile
 from carrel.frontends.lsp.messages.question_messages import FolderParams, ProgressToken
 
 if TYPE_CHECKING:
-    from carrel.sources.source_state import SourceReport
+    from carrel.sources.served_source import SourceReport
 
 
 class SourcesParams(FolderParams, kw_only=True, frozen=True):

@@ -1,15 +1,9 @@
-"""`carrel agents last`: what was added to the last prompts, by the audit log, which has each of them."""
+"""`carrel agents ACTION`: set up, serve and look at what hooks of agents in a terminal add to prompts."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
-
-from carrel.frontends.common.wire import iso_time
-from carrel.model.caller import Caller
-from carrel.policy.audit import AuditTrail
-from carrel.settings.settings import resolve
-from carrel.settings.settings_files import read_user
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
@@ -20,8 +14,27 @@ _BY_HOOKS = ("agent hook", "mcp")
 """Through MCP also tools are called, but never as a chat."""
 
 
-def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every command has this shape
-    """Show the last additions, the newest last."""
+def run(arguments: Namespace, output: Output) -> int:
+    """Run one action."""
+    match arguments.action:
+        case "serve":  # until no hook came for a while
+            from carrel.frontends.agents.serve import serve
+
+            return serve()
+        case "last":
+            return _last(output)
+    from carrel.frontends.cli.assistants import setup
+
+    return setup.run(arguments, output)
+
+
+def _last(output: Output) -> int:
+    """Show what was added to the last prompts, the newest last, by the audit log, which has each of them."""
+    from carrel.model.caller import Caller
+    from carrel.policy.audit import AuditTrail
+    from carrel.settings.settings import resolve
+    from carrel.settings.settings_files import read_user
+
     settings, _ = resolve(read_user())
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
@@ -48,6 +61,8 @@ def _is_addition(entry: Entry) -> bool:
 
 
 def _addition(entry: Entry) -> dict[str, Any]:
+    from carrel.frontends.common.wire import iso_time
+
     event, details = entry[1], entry[1].details
     agent, _, session = str(details["caller"]).partition(": ")[2].partition(" ")
     return {

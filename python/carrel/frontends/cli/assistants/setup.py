@@ -1,8 +1,10 @@
-"""`carrel agents install | uninstall | status`."""
+"""`carrel agents install | uninstall | status` and `carrel mcp install | uninstall`, as typed."""
 
 from __future__ import annotations
 
+import difflib
 import os
+import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -11,12 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.frontends.agents.meeting_place import program
-from carrel.frontends.cli.assistants.agents import AGENTS, Agent, Place, edits_of_agent, is_here, named, started_by
-from carrel.frontends.cli.assistants.command import carrel_command, difference, inside
-from carrel.frontends.cli.assistants.install import Change, apply_all, plan, standing
-from carrel.frontends.cli.servers.mcp import sdk_problem
+from carrel.frontends.cli.assistants.agents import (
+    AGENTS,
+    Agent,
+    Place,
+    edits_of_agent,
+    edits_of_client,
+    is_here,
+    named,
+    started_by,
+)
+from carrel.frontends.cli.assistants.install import Change, apply, apply_all, plan, standing
 from carrel.frontends.cli.terminal.folders import folder
+from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.mcp.server_info import sdk_problem
 from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.lines import lines_of
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
@@ -194,3 +206,45 @@ def _row(name: str, place: Place) -> dict[str, str]:
     else:
         state = "installed"
     return {"agent": name, "state": state, "detail": detail}
+
+
+def configure(arguments: Namespace, output: Output) -> int:
+    """Change one client's configuration, or show the change."""
+    install = arguments.action == "install"
+    place = Place(arguments.scope or "global", str(folder(arguments.path)), os.environ, str(Path.home()))
+    start, served = (arguments.start, arguments.serve_root) if install else (None, None)
+    file = edits_of_client(arguments.client, place, start or carrel_command(place.scope), str(folder(served)) if served else "")
+    inside(file.path, place)
+    change = plan(file.path, file.edits, install=install, only=file.wanted)
+    backup = apply(change) if change.needed and not arguments.dry_run else None
+    if output.json:
+        output.value({"path": str(change.path), "changed": change.needed, "backup": backup and str(backup)})
+    elif not change.needed:
+        output.text(f"{change.path}: nothing to change")
+    elif arguments.dry_run:
+        output.whole(difference(change))
+    else:
+        output.text(f"{change.path}: {'entered' if install else 'taken out'}" + (f" (before: {backup})" if backup else ""))
+    return 0
+
+
+def carrel_command(scope: str) -> str:
+    """Return how the client starts Carrel. A workspace's file is shared with others, whose Carrel is elsewhere."""
+    if scope == "workspace":
+        return "carrel"
+    beside = Path(sys.argv[0])
+    if beside.stem == "carrel" and beside.is_file():
+        return str(beside.absolute())
+    return shutil.which("carrel") or "carrel"
+
+
+def inside(path: Path, place: Place) -> None:
+    """Refuse a file of a folder that leads out of it. Raises `CarrelError`."""
+    if place.scope == "workspace" and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place.folder)):
+        raise CarrelError(f"{path} leads out of the folder; it was left as it is")
+
+
+def difference(change: Change) -> str:
+    """Return a change as lines that go and come."""
+    before, after = (lines_of(data.decode("utf-8", "replace")) if data else [] for data in (change.before, change.after))
+    return "\n".join(difflib.unified_diff(before, after, str(change.path), str(change.path), lineterm=""))

@@ -1,1 +1,0 @@
-"""`carrel agents`: Carrel beside agents of the terminal."""
