@@ -15,7 +15,7 @@ from itertools import chain, islice
 
 from carrel.model.lines import lines_of, rows_of
 from carrel.model.native import detect_language
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import lazy_pattern, whole_word
 from carrel.model.types import ContextItem
 
 MARK = " [unverified]"
@@ -378,7 +378,7 @@ def _worth_checking(mark: str, quote: str) -> str:
 def _stands_in(quote: str, lines: str, symbols: str) -> bool:
     if _IDENTIFIER.fullmatch(quote):
         name = [part for part in _SEPARATOR.split(quote) if part]
-        word = re.compile(rf"(?<!\w){re.escape(name[-1])}(?!\w)")
+        word = whole_word(name[-1])
         return bool(word.search(lines) or word.search(symbols))
     parts = (_plain(part) for part in quote.replace("…", "...").split("..."))
     plain = _plain(lines)

@@ -22,7 +22,7 @@ from pathlib import Path
 from carrel.git.git_ownership import foreign
 from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, stream
 from carrel.model.patterns import lazy_pattern
-from carrel.model.published import COMMIT
+from carrel.model.published import is_commit
 
 LOG_SECONDS = 60.0
 """For the whole history: what came until then counts."""
@@ -46,7 +46,7 @@ class GitState:
 def head(folder: Path) -> str | None:
     """Give the full hash of the checked-out commit."""
     output = ask(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return output.strip() if output is not None and COMMIT.fullmatch(output.strip()) else None
+    return output.strip() if output is not None and is_commit(output.strip()) else None
 
 
 def state(folder: Path) -> GitState | None:
@@ -122,7 +122,7 @@ def log(folder: Path, take: Callable[[LoggedCommit], None], *, limit: int, since
 
     Only those after `since` where it is given. `take` ends it by raising `Enough`.
     """
-    if since is not None and not COMMIT.fullmatch(since):
+    if since is not None and not is_commit(since):
         return False
 
     def read(fields: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ def _commits(folder: Path, take: Callable[[Sequence[str]], None], fields: Sequen
         parts = os.fsdecode(entry).split(f"{mark}+")
         if len(entry) == _MOST_OF_A_COMMIT:  # cut off: half a path names another file, half a mark is no text
             parts[-1] = parts[-1].rpartition("\0")[0] if len(parts) == len(fields) + 2 else parts[-1][: -len(mark)]
-        if COMMIT.fullmatch(parts[0]):  # else it is what stands before the first
+        if is_commit(parts[0]):  # else it is what stands before the first
             parts += [""] * (len(fields) + 2 - len(parts))  # so long a message that nothing behind it was kept
             take(parts)
 
@@ -185,7 +185,7 @@ def _legible(text: str) -> str:
 
 def descends(folder: Path, ancestor: str) -> bool:
     """Tell whether `HEAD` holds this commit."""
-    return bool(COMMIT.fullmatch(ancestor)) and ask(folder, "merge-base", "--is-ancestor", ancestor, "HEAD") is not None
+    return is_commit(ancestor) and ask(folder, "merge-base", "--is-ancestor", ancestor, "HEAD") is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def last_change(folder: Path, path: str, first: int, last: int) -> LastChange | 
         name, _, value = line.partition(" ")
         if line.startswith("\t"):
             lines.append(line[1:])
-        elif COMMIT.fullmatch(name):
+        elif is_commit(name):
             fields = commits.setdefault(name, {})
         else:
             fields.setdefault(name, value)
@@ -267,7 +267,7 @@ def _parse_status(listing: str, prefix: str) -> tuple[str | None, str | None, li
         kind, _, rest = entry.partition(" ")
         if kind == "#":
             key, _, value = rest.partition(" ")
-            if key == "branch.oid" and COMMIT.fullmatch(value):
+            if key == "branch.oid" and is_commit(value):
                 commit = value
             elif key == "branch.head" and value != "(detached)":
                 branch = value

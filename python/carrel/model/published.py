@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, is_loopback
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name, lazy_pattern
 
 FORMAT = 1
 """Of what is published. A reader refuses any other."""
@@ -32,8 +32,6 @@ LONGEST_TEXT = 20_000
 """Characters of a chunk; Carrel cuts at 8,000."""
 _USER = lazy_pattern(r"//.*@", re.DOTALL)
 """What may be a name and a password in an address: no message repeats it."""
-_NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?")
-COMMIT = lazy_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _UNPRINTABLE = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _UNPRINTABLE_TEXT = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -84,9 +82,15 @@ class PublishedAddress:
         return f"{SCHEME}{self.host}/{self.name}"
 
 
+def is_commit(text: str) -> bool:
+    """Tell whether a text is the whole hash of a commit."""
+    return len(text) in (40, 64) and not text.strip("0123456789abcdef")
+
+
 def check_name(name: str) -> str:
     """Return the name of a repository. Raises `InvalidInput` for what can't be one."""
-    if not _NAME.fullmatch(name):
+    parts = name.split("/")
+    if len(parts) > 2 or not all(is_name(part, 100, "._-") for part in parts):
         raise InvalidInput(
             "repo", "is no name of a repository", "Use letters, digits, `.`, `_` and `-`: `billing` or `acme/billing`.",
             value=name[:120],
@@ -187,7 +191,7 @@ def read_head(raw: object) -> Head | None:
         head = msgspec.convert(raw, Head)
     except (msgspec.ValidationError, RecursionError):
         return None
-    if head.generation and not COMMIT.fullmatch(head.commit):
+    if head.generation and not is_commit(head.commit):
         return None
     return msgspec.structs.replace(head, branch=_UNPRINTABLE.sub(" ", head.branch), model=_UNPRINTABLE.sub(" ", head.model))
 

@@ -11,7 +11,7 @@ from typing import Any
 from carrel.model.conversation import Finish, Message, RawArguments, ToolCall
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Load
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import as_name
 from carrel.model.ports import ChatSpec
 from carrel.providers.http import ServiceClient
 from carrel.providers.service import Service
@@ -29,7 +29,6 @@ THINKING_TOKENS = 8_000
 UNKNOWN_WINDOW = 8_192
 RESERVED_TOKENS = 4_096
 """Of an answer, whose cost is held until it is known; a longer one costs more than what was held."""
-_NO_WORD = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 def spec_of(
@@ -62,7 +61,7 @@ def required_model(options: ModelSettings, example: str) -> str:
 
 def name_for_service(name: str) -> str:
     """Return a tool's name as services take it: a model may have made one up that they refuse to be reminded of."""
-    return _NO_WORD.sub("_", name)[:64] or "unnamed"
+    return as_name(name)[:64] or "unnamed"
 
 
 def sent_arguments(call: ToolCall) -> Mapping[str, Any]:

@@ -16,7 +16,6 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Outbound
-from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.providers.chat import (
     MOST_CALLS,
@@ -37,6 +36,7 @@ from carrel.providers.chat import (
 from carrel.providers.event_stream import events
 from carrel.providers.http import ServiceClient, ServiceModel, key_for
 from carrel.providers.service import Service
+from carrel.providers.tokenizers import is_of_family
 from carrel.settings.model_settings import ModelSettings
 
 SERVICES: Mapping[str, tuple[str, str]] = {
@@ -65,7 +65,7 @@ _MODELS: tuple[tuple[str, int, int], ...] = (
 )
 """Window and longest answer (0: unknown) of models that only their makers serve: what one serves oneself has the window it was
 started with."""
-_THINKS = lazy_pattern(r"(?:^|/)(?:o[134]|gpt-5(?!-chat))(?:\b|-)", re.IGNORECASE)
+_THINKS = ("o1", "o3", "o4", "gpt-5")
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 
 
@@ -93,7 +93,7 @@ def openai_chat(provider: str, options: ModelSettings, outbound: Outbound) -> Op
     auth = key_for(outbound, service, options.key, is_home=is_home, header="api-key" if azure else "Authorization")
     window, longest = known_limits(model)
     spec = spec_of(provider, model, options, window=window, max_output=longest, leaves_machine=service.leaves_machine)
-    thinks = _THINKS.search(model) is not None
+    thinks = any(is_of_family(part, _THINKS) for part in model.split("/") if not part.lower().startswith("gpt-5-chat"))
     dialect = Dialect(thinks, completion_tokens=thinks or azure or (is_home and provider == "openai"))
     return OpenAIChat(ServiceClient(service, outbound, auth), model, spec, dialect)
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from carrel.model.native import count_tokens, trim_tokens
-from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import Tokenizer
 from carrel.model.structs import whole_characters
 
 Encoding = Literal["cl100k_base", "o200k_base"]
 
 # Which encoding OpenAI's models use, as its tokenizer library publishes it. Other vendors' are not public: cl100k is near them.
-_CL100K = lazy_pattern(r"(?:^|/)(?:gpt-4|gpt-3\.5)(?:\b|-|\.)", re.IGNORECASE)
-_O200K = lazy_pattern(r"(?:^|/)(?:gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|chatgpt-4o|o[134])(?:\b|-|\.)", re.IGNORECASE)
+_CL100K = ("gpt-4", "gpt-3.5")
+_O200K = ("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt-4o", "o1", "o3", "o4")
+
+
+def is_of_family(model: str, families: tuple[str, ...]) -> bool:
+    """Tell whether a part of a model's name, as slashes divide it, begins with a family's, and no word goes on there."""
+    parts = model.lower().split("/")
+    after = [f"{part} "[len(name)] for part in parts for name in families if part.startswith(name)]
+    return any(not letter.isalnum() and letter != "_" for letter in after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +71,11 @@ def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | N
     """Return the tokenizer of a chat model: its own encoding, cl100k_base for others, an estimate when a ratio is given."""
     if approx_chars_per_token is not None:
         return ApproximateTokenizer(approx_chars_per_token)
-    return ExactTokenizer("o200k_base" if model and _O200K.search(model) else "cl100k_base")
+    return ExactTokenizer("o200k_base" if model and is_of_family(model, _O200K) else "cl100k_base")
 
 
 def known_tokenizer(model: str) -> Tokenizer | None:
     """Return a model's own tokenizer, None where it isn't known."""
-    if _O200K.search(model):
+    if is_of_family(model, _O200K):
         return ExactTokenizer("o200k_base")
-    return ExactTokenizer("cl100k_base") if _CL100K.search(model) else None
+    return ExactTokenizer("cl100k_base") if is_of_family(model, _CL100K) else None

@@ -7,24 +7,23 @@ How long a context may get for a chat model: a share of its window, where that i
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Struct
 
 from carrel.model.bounds import MOST
-from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 
-_WINDOWS = (
-    (lazy_pattern(r"gpt-4\.1|gemini", re.IGNORECASE), 1_000_000),
-    (lazy_pattern(r"gpt-5", re.IGNORECASE), 272_000),
-    (lazy_pattern(r"claude|\bo[134]\b", re.IGNORECASE), 200_000),
-    (lazy_pattern(r"gpt-4o|gpt-4-turbo|llama-?3\.[1-3]|mistral|deepseek|qwen-?[23]|codestral|devstral", re.IGNORECASE), 128_000),
-    (lazy_pattern(r"gpt-3\.5", re.IGNORECASE), 16_385),
-)
+_WINDOWS = {
+    1_000_000: "gpt-4.1 gemini",
+    272_000: "gpt-5",
+    200_000: "claude \0o1\0 \0o3\0 \0o4\0",
+    128_000: "gpt-4o gpt-4-turbo llama3.1 llama3.2 llama3.3 mistral deepseek qwen2 qwen3 codestral devstral",
+    16_385: "gpt-3.5",
+}
+"""By the size, parts of models' names in small letters; `\\0` stands where a word begins or ends."""
 _SMALLEST = 1_024
 """Of the windows that are believed: a smaller number is a mistake."""
 _CHARS_PER_TOKEN = 4
@@ -33,7 +32,10 @@ _DEFAULT = Budget()
 
 def window_of(model: str | None) -> int | None:
     """Return the window of a model by its name; None where the name tells nothing."""
-    return next((size for name, size in _WINDOWS if model and name.search(model)), None)
+    name = (model or "").lower()
+    words = "".join(letter if letter.isalnum() or letter == "_" else "\0" for letter in f" {name} ")
+    shown = name.replace("llama-", "llama").replace("qwen-", "qwen") + words
+    return next((size for size, parts in _WINDOWS.items() if any(part in shown for part in parts.split())), None)
 
 
 @dataclass(frozen=True, slots=True)

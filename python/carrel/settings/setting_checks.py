@@ -9,12 +9,15 @@ import msgspec
 from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name
 from carrel.model.structs import decode
 
 S = TypeVar("S", bound=Struct)
-SOURCE_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,39}")
-"""What a source of documents or of tools may be called."""
+
+
+def is_source_name(name: str) -> bool:
+    """Tell whether a source of documents or of tools may be called so."""
+    return is_name(name, 40) and name == name.lower()
 
 
 def decode_object(raw: object, kind: type[S]) -> S:

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from carrel.model.errors import InvalidInput
 from carrel.model.published import PublishedAddress
 from carrel.model.structs import decode
-from carrel.settings.setting_checks import SOURCE_NAME, check_key_place, refuse_unknown, sentence_of
+from carrel.settings.setting_checks import check_key_place, is_source_name, refuse_unknown, sentence_of
 
 SourceKind = Literal["documents", "git", "mcp", "repository"]
 WORKSPACE = "workspace"
@@ -112,7 +112,7 @@ def _checked_repository(name: str, source: SourceSettings) -> SourceSettings:
 
 def check_id(name: str) -> None:
     """Raise `ValueError` for what can't be the id of a source."""
-    if not SOURCE_NAME.fullmatch(name) or name == WORKSPACE:
+    if not is_source_name(name) or name == WORKSPACE:
         raise ValueError(
             f"{name[:60]!r} can't be the id of a source: use up to 40 small letters, digits, `-` and `_`, but not {WORKSPACE!r}"
         )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name
 from carrel.model.store_kinds import KINDS
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 from carrel.system.plugins import plugins
@@ -61,9 +61,6 @@ def read_store(raw: object) -> StoreSettings:
     return store
 
 
-_COLLECTION = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-
-
 class TeamSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The team's cache of vectors. Without `url` and `folder` there is none."""
 
@@ -102,6 +99,6 @@ def read_team(raw: object) -> TeamSettings:
         raise ValueError("folder: give either `url` or `folder`")
     if team.folder and not Path(team.folder).expanduser().is_absolute():
         raise ValueError("folder: must be an absolute path")
-    if not _COLLECTION.fullmatch(team.collection):
+    if not is_name(team.collection, 80):
         raise ValueError("collection: must be letters, digits, - and _")
     return team

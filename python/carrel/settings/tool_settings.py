@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from carrel.model.catalogue_tool import BUILT_IN, Risk
-from carrel.settings.setting_checks import SOURCE_NAME, check_key_place, check_url, decode_object, refuse_unknown
+from carrel.settings.setting_checks import check_key_place, check_url, decode_object, is_source_name, refuse_unknown
 
 
 class ToolServer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -50,7 +50,7 @@ def read_tools(raw: object) -> ToolSettings:
     """Read the setting `tools`. Raises `ValueError` that says what is wrong where."""
     tools = decode_object(raw, ToolSettings)
     for name in tools.sources:
-        if not SOURCE_NAME.fullmatch(name) or name == BUILT_IN:
+        if not is_source_name(name) or name == BUILT_IN:
             raise ValueError(f"{name}: a source is named by up to 40 small letters, digits, - and _, and not `{BUILT_IN}`")
     if len(set(tools.sources)) < len(tools.sources):
         raise ValueError("two sources have one name")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GROUP = "carrel.stores"
-_NAME = lazy_pattern(r"[a-z0-9][a-z0-9_-]{0,40}")
-"""A name is also that of a folder."""
 
 
 @lru_cache
@@ -34,7 +32,9 @@ def plugins() -> Mapping[str, EntryPoint]:
         log.warning("No store of another package counts: a package's entry points can't be read: %s", error)
         return {}
     offers = Counter(entry.name for entry in entries)
-    return {entry.name: entry for entry in entries if offers[entry.name] == 1 and _NAME.fullmatch(entry.name)}
+    # A name is also that of a folder, and some systems take two that differ in case for one.
+    usable = (entry for entry in entries if is_name(entry.name, 41) and entry.name == entry.name.lower())
+    return {entry.name: entry for entry in usable if offers[entry.name] == 1}
 
 
 def package_of(entry: EntryPoint) -> str:

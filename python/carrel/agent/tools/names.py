@@ -21,7 +21,7 @@ from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, CurrentChunk, Filter
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import lazy_pattern, whole_word
 from carrel.model.ports import ToolResult
 from carrel.model.structs import decode_call, schema
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
@@ -145,7 +145,7 @@ class FindUses(_NameTool):
         )
         best = sorted(candidates, key=lambda candidate: (-candidate.lexical, candidate.path, candidate.start_line))[:_MOST_CHUNKS]
         chunks = self._allowed(view.read_current([candidate.doc for candidate in best], cancel), view, cancel)
-        word = re.compile(rf"(?<!\w){re.escape(name.last)}(?!\w)")
+        word = whole_word(name.last)
         lines = [line for chunk in chunks for line in _lines_with(word, chunk)]
         uses = {(item.hit.chunk.path, item.hit.chunk.span.start_line): item for item in lines}
         if not uses:

@@ -8,13 +8,10 @@ from typing import Any
 
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.model.errors import InvalidInput
-from carrel.model.patterns import lazy_pattern
 from carrel.policy.broad_folders import BroadFolder
 from carrel.service.folder_group import FolderGroup, named
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
-
-_PARENT = lazy_pattern(r"(^|[/\\])\.\.([/\\]|$)")
 
 
 class Folders:
@@ -74,7 +71,7 @@ class Folders:
 
     def holding(self, path: str) -> Workspace | None:
         """Return the open folder that an absolute path lies in, if one does."""
-        if not Path(path).is_absolute() or "\0" in path or _PARENT.search(path):
+        if not Path(path).is_absolute() or "\0" in path or _leads_up(path):
             return None
         location = self._session.locate(path)
         return location[0] if location else None
@@ -89,7 +86,7 @@ class Folders:
         original_path = path
         if path.lower().startswith("file:"):
             path = uri_to_path(path) or ""
-        if not path or "\0" in path or _PARENT.search(path):
+        if not path or "\0" in path or _leads_up(path):
             raise InvalidInput("path", "is outside the workspace", value=original_path)
         if not Path(path).is_absolute():
             name, workspace, path = self._relative(folder, Path(path).as_posix())
@@ -114,3 +111,7 @@ class Folders:
         """Record a call of a tool in the audit log, if there is one."""
         if self._session.composition.audit is not None:
             self._session.composition.audit.tool(tool, arguments, result)
+
+
+def _leads_up(path: str) -> bool:
+    return ".." in path.replace("\\", "/").split("/")

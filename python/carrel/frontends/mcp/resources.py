@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from carrel.model.errors import CarrelError, InvalidInput
-from carrel.model.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from carrel.frontends.mcp.folders import Folders
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 PREFIX = "carrel://code/"
 FILE_TEMPLATE = PREFIX + "{folder}/{+path}"
 LINES_TEMPLATE = FILE_TEMPLATE + "?lines={start}-{end}"
-_LINES = lazy_pattern(r"lines=([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +51,8 @@ def parse(uri: str) -> ResourceRef:
         raise InvalidInput("uri", "names no file", f"The form is {FILE_TEMPLATE}")
     if not query:
         return ResourceRef(folder, path)
-    match = _LINES.fullmatch(query)
-    lines = (int(match[1]), int(match[2])) if match else (0, 0)
+    first, _, last = query.removeprefix("lines=").partition("-")
+    lines = (int(first), int(last)) if query.startswith("lines=") and is_count(first) and is_count(last) else (0, 0)
     if not 1 <= lines[0] <= lines[1]:
         raise InvalidInput("uri", "names no lines", "The form is lines=10-20", value=query)
     return ResourceRef(folder, path, lines)
@@ -122,10 +120,15 @@ def _readable(index: OpenIndex, offset: int, _: CancelToken) -> list[str]:
     return [path if index.store.refusal(path) is None else "" for path in paths]
 
 
+def is_count(text: str) -> bool:
+    """Tell whether a text is a number from 0 on, of at most nine digits."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def _position(cursor: str | None) -> tuple[int, int]:
     if cursor is None:
         return 0, 0
     at, colon, offset = cursor.partition(":")
-    if not colon or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (at, offset)):
+    if not colon or not is_count(at) or not is_count(offset):
         raise InvalidInput("cursor", "was not given by this server")
     return int(at), int(offset)

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from carrel.model.document_kinds import suffix_to_convert
 from carrel.model.errors import StoreError
 from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
-from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters
 from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.freshness import front_matter
@@ -40,7 +38,8 @@ FORMAT = 1
 """Changes when the same document would be converted to another text."""
 _ENTERED = (None, "gone")
 """Verdict of the access rules on a folder that may be entered."""
-_OF_DEVICES = lazy_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$) *(?:\.|\Z)", re.IGNORECASE)
+_NUMBERED = [f"{port}{number}" for port in ("com", "lpt") for number in range(10)]
+_DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", *_NUMBERED}
 """Names that open a device on Windows, whatever stands behind a dot."""
 
 Refusal = Callable[[str], str | None]
@@ -264,7 +263,7 @@ def unusable_name(name: str, *, windows: bool = sys.platform == "win32") -> str:
     """Return why no text can be kept under the name of a file or folder; empty where one can."""
     if whole_characters(name) != name:
         return "its name is not Unicode; rename it"
-    if windows and (_OF_DEVICES.match(name) or name.endswith((".", " ")) or ":" in name):
+    if windows and (name.partition(".")[0].rstrip(" ").lower() in _DEVICES or name.endswith((".", " ")) or ":" in name):
         return "Windows reserves its name for something else; rename it"
     return ""
 

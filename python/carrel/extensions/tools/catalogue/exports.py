@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from carrel.model.catalogue_tool import CatalogueTool, canonical
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import as_name
 
 ExportForm = Literal["openai", "anthropic", "mcp"]
 _LONGEST_NAME = 64
-_NOT_IN_NAMES = lazy_pattern(r"[^a-zA-Z0-9_-]")
 
 
 def export(tools: Sequence[CatalogueTool], form: ExportForm) -> list[dict[str, Any]]:
@@ -26,13 +25,13 @@ def export(tools: Sequence[CatalogueTool], form: ExportForm) -> list[dict[str, A
 
 def exported_names(tools: Sequence[CatalogueTool]) -> dict[str, str]:
     """Return a name for each tool by its qualified one: its own where it is the only one, else with its source before it."""
-    plain = {tool.qualified: _NOT_IN_NAMES.sub("_", tool.name)[:_LONGEST_NAME] for tool in tools}
+    plain = {tool.qualified: as_name(tool.name)[:_LONGEST_NAME] for tool in tools}
     often = Counter(plain.values())
     names: dict[str, str] = {}
     for tool in tools:
         name = plain[tool.qualified]
         if often[name] > 1 or not name:
-            whole = _NOT_IN_NAMES.sub("_", f"{tool.source}__{tool.name}")
+            whole = as_name(f"{tool.source}__{tool.name}")
             name = whole if len(whole) <= _LONGEST_NAME and whole not in names.values() else _shortened(whole, tool)
         names[tool.qualified] = name
     return names

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from carrel.model.errors import CarrelError
+from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
 
 _BLANK = lazy_pattern(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = lazy_pattern(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _PLAIN = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 _BLANKS = " \t\r\n"
-_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 _COMMENT = lazy_pattern(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _DEEPEST = 100
 
@@ -103,7 +103,7 @@ def _insert(text: str, node: Node, key: str | int, value: object) -> str:
     last = node.members[-1][2].end if node.members else None
     content = _content_end(text, node.start + 1 if last is None else last, close)
     trailing = last is not None and text[_skip(text, last)] == ","
-    one_line = last is not None and not _LINE_END.search(text, node.start, node.end)
+    one_line = last is not None and not LINE_END.search(text, node.start, node.end)
     if one_line and last is not None:
         body = f" {_name(key)}{json.dumps(value, ensure_ascii=False)}"
         return text[:content] + ("" if trailing else ",") + body + ("," if trailing else "") + text[content:]
@@ -111,7 +111,7 @@ def _insert(text: str, node: Node, key: str | int, value: object) -> str:
     base_indent = _indent_of(text, node.start)
     indent = _indent_of(text, node.members[0][0]) if node.members else base_indent + _unit(text)
     member = f"{newline}{indent}{_name(key)}{_dump(text, value, indent)}" + ("," if trailing else "")
-    tail = text[content:] if _LINE_END.search(text, content, close) else newline + base_indent + text[close:]
+    tail = text[content:] if LINE_END.search(text, content, close) else newline + base_indent + text[close:]
     if last is None or trailing:
         return text[:content] + member + tail
     return text[:last] + "," + text[last:content] + member + tail
@@ -235,7 +235,7 @@ def _dump(text: str, value: object, indent: str) -> str:
 
 def _newline(text: str) -> str:
     """Return how the first line of a text ends."""
-    match = _LINE_END.search(text)
+    match = LINE_END.search(text)
     return match[0] if match else "\n"
 
 
@@ -246,5 +246,5 @@ def _ends_in_line_comment(text: str) -> bool:
 
 
 def _bad(text: str, at: int, wanted: str) -> BadJson:
-    ends = [match.end() for match in _LINE_END.finditer(text, 0, at)]
+    ends = [match.end() for match in LINE_END.finditer(text, 0, at)]
     return BadJson(f"line {len(ends) + 1}, column {at - (ends[-1] if ends else 0) + 1}: expected {wanted}")
