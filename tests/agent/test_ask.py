@@ -73,7 +73,7 @@ async def test_what_a_tool_gave_may_be_cited() -> None:
     class Reading(FakeTool):
         async def run(self, arguments):  # type: ignore[no-untyped-def]
             result = await super().run(arguments)
-            return type(result)(result.text, given=(ContextItem(hit("src/pool.py", 7, "POOL = 3\n"), "POOL = 3\n"),))
+            return type(result)(result.text, items=(ContextItem(hit("src/pool.py", 7, "POOL = 3\n"), "POOL = 3\n"),))
 
     tool = Reading(ToolSpec("read", "Reads.", {"type": "object"}), lambda _: "7: POOL = 3")
     model = FakeChatModel(Completion("", (ToolCall("1", "read", {}),)), Completion("`POOL` is in src/pool.py:7."))

@@ -107,12 +107,12 @@ def index(root: Path) -> Iterator[Index]:
 
 def run(tool: Any, tokens: int = 3_000, **arguments: Any) -> ToolResult:
     result: ToolResult = asyncio.run(tool.run_within(arguments, tokens))
-    assert TOKENS.count(result.text) <= (tokens if result.given else 200)
+    assert TOKENS.count(result.text) <= (tokens if result.items else 200)
     return result
 
 
 def places(result: ToolResult) -> list[tuple[str, int, int]]:
-    return [(i.hit.chunk.path, i.hit.chunk.span.start_line, i.hit.chunk.span.end_line) for i in result.given]
+    return [(i.hit.chunk.path, i.hit.chunk.span.start_line, i.hit.chunk.span.end_line) for i in result.items]
 
 
 def test_lines_stand_with_their_numbers(index: Index) -> None:
@@ -149,7 +149,7 @@ def test_what_can_not_be_read_is_said(index: Index, arguments: dict[str, Any], t
     result = run(ReadLines(index, TOKENS, scope), **arguments)
     assert result.is_error
     assert result.text.startswith(told)
-    assert (result.given, "hunter2" in result.text) == ((), False)
+    assert (result.items, "hunter2" in result.text) == ((), False)
 
 
 def test_an_absolute_path_leads_nowhere(index: Index, root: Path) -> None:

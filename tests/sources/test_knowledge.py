@@ -61,11 +61,11 @@ async def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, composition
     await session.close()
 
 
-async def found(workspace: Workspace, text: str, **more: Any) -> queries.Found:
+async def found(workspace: Workspace, text: str, **more: Any) -> queries.SearchAnswer:
     return await queries.search(workspace, Query(text, 5, more.pop("filters", Filters())), 60_000, **more)
 
 
-def sources_of(answer: queries.Found) -> set[str]:
+def sources_of(answer: queries.SearchAnswer) -> set[str]:
     return {hit.chunk.origin.source if hit.chunk.origin else "workspace" for hit in answer.hits}
 
 
@@ -189,7 +189,7 @@ async def test_agents_search_the_documents_with_a_tool(workspace: Workspace) -> 
     result = await tool.run({"query": PHOENIX})
     assert result.text.startswith("File: @ops/phoenix.md:")
     assert "(Phoenix server > Restart protocol; version 3, updated 2026-05-04)" in result.text
-    assert result.given[0].hit.chunk.path == "@ops/phoenix.md"
+    assert result.items[0].hit.chunk.path == "@ops/phoenix.md"
     short = await tool.run_within({"query": PHOENIX}, 150)
     assert tokenizer.count(short.text) <= 150
     assert (await tool.run({})).is_error

@@ -346,7 +346,7 @@ class Agent:
         before = self._seen.get(key)
         result = before or self._cut(await self._result(self._tools[call.name], call.arguments))
         if before is None:
-            self._items += result.given
+            self._items += result.items
             self._remember(result.text)
             if not result.is_error:  # what failed may succeed the next time
                 self._seen[key] = result
@@ -387,7 +387,7 @@ class Agent:
         if len(text) == len(result.text) and self._window.count(text) <= tokens:
             return replace(result, text=text)
         kept = self._window.tokenizer.trim(text, max(0, tokens - self._window.count(_CUT) - 1))
-        return replace(result, text=kept + _CUT, given=())
+        return replace(result, text=kept + _CUT, items=())
 
     def _remember(self, text: str) -> None:
         if sum(map(len, self._quoted)) < _LONGEST_QUOTED:

@@ -113,4 +113,4 @@ class SearchDocuments:
             return ToolResult(_TOO_LONG)
         places = "\n".join(f"{hit.chunk.path}:{hit.chunk.span.start_line}-{hit.chunk.span.end_line}" for hit in shown)
         note = f"(Left out to make room; search again to see it.)\n{places}" if shown else ""
-        return ToolResult(text_of_hits(shown), note=note, given=tuple(ContextItem(hit, hit.chunk.text) for hit in shown))
+        return ToolResult(text_of_hits(shown), note=note, items=tuple(ContextItem(hit, hit.chunk.text) for hit in shown))

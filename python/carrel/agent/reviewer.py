@@ -271,7 +271,7 @@ def _step(event: Event) -> Step | None:
         case ToolStarted(_, arguments):
             return SearchStarted(str(arguments["query"]))
         case ToolFinished(_, arguments, result):
-            return SearchFinished(str(arguments["query"]), tuple(item.hit for item in result.given))
+            return SearchFinished(str(arguments["query"]), tuple(item.hit for item in result.items))
         case AssistantMessage() | AskedAgain():
             return event
     return None

@@ -163,4 +163,4 @@ class SearchCode:
         except InvalidInput as error:
             return ToolResult(f"Not run: {_FIELDS.get(error.field, error.field)}: {error.sentence}", is_error=True)
         note = f"(Left out to make room; search again to see it.)\n{places_of(page.hits)}" if page.hits else ""
-        return ToolResult(page.text, note=note, given=page.items)
+        return ToolResult(page.text, note=note, items=page.items)

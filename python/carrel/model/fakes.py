@@ -246,15 +246,15 @@ def _matches(path: str, globs: Sequence[str]) -> bool:
 
 
 class FakePermissions:
-    """Allows what it is told to; everything where nothing was said. `asked` holds what was checked."""
+    """Allows what it is told to; everything where nothing was said. `checked` holds what was checked."""
 
     def __init__(self, allowed: Sequence[Destination] | None = None) -> None:
         self.allowed = allowed
-        self.asked: list[Destination] = []
+        self.checked: list[Destination] = []
 
     def check(self, destination: Destination) -> None:
         """Raise `NotAllowed` for what is not allowed."""
-        self.asked.append(destination)
+        self.checked.append(destination)
         if self.allowed is not None and destination not in self.allowed and not destination.local:
             raise NotAllowed(destination.provider, destination.host)
 

@@ -271,14 +271,14 @@ class Source(Protocol):
 class ToolResult:
     """What a tool says to a model; `is_error` that it failed, with the cause in the text.
 
-    `note` may stand in place of the text when room is needed later. `given` are the lines of the workspace that the text shows:
+    `note` may stand in place of the text when room is needed later. `items` are the lines of the workspace that the text shows:
     citations are checked against them.
     """
 
     text: str
     is_error: bool = False
     note: str = ""
-    given: tuple[ContextItem, ...] = ()
+    items: tuple[ContextItem, ...] = ()
 
 
 class Tool(Protocol):

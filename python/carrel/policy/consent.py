@@ -108,18 +108,18 @@ class Consent:
         self._permissions = permissions
         self._ask = ask
         self._on_allowed = on_allowed
-        self._asked: dict[Destination, asyncio.Task[bool]] = {}
+        self._pending: dict[Destination, asyncio.Task[bool]] = {}
 
     def want(self, destination: Destination) -> asyncio.Task[bool]:
         """Begin to ask, unless this was asked before; a later request for the same gets the same answer."""
-        task = self._asked.get(destination)
+        task = self._pending.get(destination)
         if task is None:
-            task = self._asked[destination] = asyncio.get_running_loop().create_task(self._decide(destination))
+            task = self._pending[destination] = asyncio.get_running_loop().create_task(self._decide(destination))
         return task
 
     def forget(self) -> None:
         """Ask again for what was declined: the person changed their settings."""
-        self._asked = {destination: task for destination, task in self._asked.items() if not task.done()}
+        self._pending = {destination: task for destination, task in self._pending.items() if not task.done()}
 
     async def _decide(self, destination: Destination) -> bool:
         try:

@@ -66,7 +66,7 @@ class ServiceEmbedder(ServiceModel):
         self._outbound = outbound
         super().__init__(client)
         self._auth = auth
-        self._known = model
+        self._limits = model
         self._tokenizer = tokenizer
         self._tells_apart = False  # unlike words were seen to have unlike vectors
 
@@ -119,7 +119,7 @@ class ServiceEmbedder(ServiceModel):
 
     def _prepared(self, texts: Sequence[str], kind: Kind) -> tuple[list[int], list[str], Load]:
         """Return which texts are sent, as what, and how much it is. Runs on a thread."""
-        prefix = self._known.prefixes[kind == "document"]
+        prefix = self._limits.prefixes[kind == "document"]
         places, sent, tokens = list[int](), list[str](), 0
         for number, text in enumerate(texts):
             if text.strip():
@@ -133,7 +133,7 @@ class ServiceEmbedder(ServiceModel):
         return Load(texts, characters, tokens, tokens * self.spec.price / 1e6, priced=self.subscription or self.spec.price > 0)
 
     def _fitted(self, text: str) -> tuple[str, int]:
-        longest = self._known.longest
+        longest = self._limits.longest
         if self._tokenizer is None:
             text = text[: longest * CHARACTERS_A_TOKEN]
             return text, math.ceil(len(text) / CHARACTERS_A_TOKEN)

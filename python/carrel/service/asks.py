@@ -77,7 +77,7 @@ class AskRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskAnswer:
     """An answer, what was put before the question, and which tokenizer counted."""
 
     answered: Answered
@@ -85,7 +85,7 @@ class Asked:
     tokenizer: str
 
 
-async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
+async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> AskAnswer:
     """Answer a question. Makes the first index. Raises `CarrelError`: without a model there is no answer.
 
     Servers of tools that it starts run until it is there.
@@ -96,7 +96,7 @@ async def ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell:
         return await _ask(workspace, request, model, tell)
 
 
-async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> Asked:
+async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell: Callable[[Event], None]) -> AskAnswer:
     from carrel.agent import ask as asking
     from carrel.agent import knowledge_form
     from carrel.agent.agent_steps import ToolFinished
@@ -145,7 +145,7 @@ async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell
     answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)
-    return Asked(answered, answer, tokenizer.name)
+    return AskAnswer(answered, answer, tokenizer.name)
 
 
 async def compare(
@@ -219,5 +219,5 @@ async def _read_cited(answers: Sequence[str], reader: ReadLines) -> list[Context
     places = dict.fromkeys(place for answer in answers for place in cited(answer))
     items: list[ContextItem] = []
     for path, first, last in list(places)[-_MOST_BEFORE:]:
-        items += (await reader.run({"path": path, "start_line": first, "end_line": last})).given
+        items += (await reader.run({"path": path, "start_line": first, "end_line": last})).items
     return items

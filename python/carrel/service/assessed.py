@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from carrel.model.types import Hit, Query
     from carrel.service.context_request import ContextAnswer, ContextRequest
     from carrel.service.folder_group import FolderGroup
-    from carrel.service.queries import Found
+    from carrel.service.queries import SearchAnswer
     from carrel.service.workspace import Workspace
 
 HITS = 10
@@ -33,14 +33,14 @@ async def search(
     history: Sequence[Message] = (),
     rerank: bool | None = None,
     sources: Sequence[str] = (),
-) -> Found:
+) -> SearchAnswer:
     """Do `group_search.search` for the query, and for those that the model puts in its place; `notify` is told of each attempt.
 
     An attempt fetches as many hits as the query wants, `search_more` twice as many. Raises `CarrelError`.
     """
     from carrel.assist.assessment import search_assessed
 
-    results: dict[str, Found] = {}
+    results: dict[str, SearchAnswer] = {}
 
     async def attempt(text: str, k: int) -> Sequence[Hit]:
         result = await group_search.search(

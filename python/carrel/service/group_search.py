@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from carrel.model.conversation import Message
     from carrel.model.types import Hit, Query
     from carrel.search.retriever import Retrieval
-    from carrel.service.queries import Found
+    from carrel.service.queries import SearchAnswer
     from carrel.service.workspace import Workspace
     from carrel.settings.settings import Planning
 
@@ -30,7 +30,7 @@ async def search(
     plan: Planning | None = None,
     rerank: bool | None = None,
     sources: Sequence[str] = (),
-) -> Found:
+) -> SearchAnswer:
     """Find the best chunks of a folder as `queries.search` does, or of all folders of a group, merged by relevance.
 
     Of a group the sources are those of the first folder that answers, and the file in front is of its first. Raises

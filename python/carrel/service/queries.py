@@ -49,7 +49,7 @@ MOST_SKIPPED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchAnswer:
     """Hits of the workspace and of the sources that were asked, best first; `retrieval` is what the workspace's index found."""
 
     hits: tuple[Hit, ...]
@@ -93,7 +93,7 @@ async def search(
     plan: Planning | None = None,
     rerank: bool | None = None,
     sources: Sequence[str] = (),
-) -> Found:
+) -> SearchAnswer:
     """Find the best chunks for an explicit question, in the workspace and the sources that it is for; raises `CarrelError`.
 
     `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
@@ -147,7 +147,7 @@ async def answer(
     retrievals: tuple[Retrieval, ...],
     others: FromSources | None,
     problems: Sequence[str | None],
-) -> Found:
+) -> SearchAnswer:
     """Return hits with what must be told of them. `retrievals` has the surest retrieval first."""
     from carrel.pack.appearance import notice_of
 
@@ -156,7 +156,9 @@ async def answer(
     holding = [retrieval.diagnostics.holding for retrieval in retrievals]
     total = sum(filter(None, holding)) if None not in holding else None
     surest = replace(retrievals[0], diagnostics=replace(retrievals[0].diagnostics, problem=problem, holding=total))
-    return Found(hits, surest, others.routes if others else (), others.not_searched if others else (), further=retrievals[1:])
+    return SearchAnswer(
+        hits, surest, others.routes if others else (), others.not_searched if others else (), further=retrievals[1:]
+    )
 
 
 async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:

@@ -32,19 +32,19 @@ async def test_what_one_developer_paid_nobody_pays_again(place: Any, tmp_path: P
     assert second.service.asked == ["def three(): ..."]
     assert [found[n] for n in (2, 3, 0)] == list(given)[:3]
     assert (await first.status()).shared == 4
-    assert (await second.status()).found == 3
+    assert (await second.status()).hits == 3
     assert (await second.status()).missed == 1
     await second.vectors()
-    assert (await second.status()).found == 3, "the cache of the machine stands in front"
+    assert (await second.status()).hits == 3, "the cache of the machine stands in front"
 
 
 async def test_the_estimate_of_a_first_index_knows_what_the_team_has(place: Any, tmp_path: Path) -> None:
     first, second = Developer(tmp_path / "1", place), Developer(tmp_path / "2", place)
     await first.vectors()
     assert await asyncio.to_thread(second.model.missing, [*TEXTS, "new"]) == ["new"]
-    asked = (await second.status()).found
+    asked = (await second.status()).hits
     await second.vectors()
-    assert (await second.status()).found == asked, "it was fetched for the estimate"
+    assert (await second.status()).hits == asked, "it was fetched for the estimate"
     assert second.service.asked == []
     await second.model.aclose()
 
@@ -57,7 +57,7 @@ async def test_another_secret_finds_nothing_adds_nothing_and_says_so(place: Any,
     assert "another secret" in str(other.model.problem)
     assert "carrel models key team" in str(other.model.problem)
     status = await other.team.probe()
-    assert (status.state, status.found, status.shared, status.waiting) == ("waiting", 0, 0, 0)
+    assert (status.state, status.hits, status.shared, status.waiting) == ("waiting", 0, 0, 0)
     third = Developer(tmp_path / "3", place)
     await third.vectors()
     assert third.service.asked == []

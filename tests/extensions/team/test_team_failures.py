@@ -74,7 +74,7 @@ async def test_a_batch_has_its_time_and_what_was_found_in_it_counts(tmp_path: Pa
     values.meet = meet
     await slow.vectors(texts)
     status = await slow.status()
-    assert (status.found, status.missed, len(slow.service.asked), status.waiting) == (800, 0, 400, 400)
+    assert (status.hits, status.missed, len(slow.service.asked), status.waiting) == (800, 0, 400, 400)
     assert "took more than 15 s for one batch" in str(slow.model.problem)
 
 
@@ -86,7 +86,7 @@ async def test_a_key_that_only_reads_is_used_and_nothing_waits(tmp_path: Path) -
     await reader.vectors([*TEXTS, "new", "newer"])
     assert reader.service.asked == ["new", "newer"]
     status = await reader.status()
-    assert (status.state, status.found, status.waiting, status.problem) == ("ready", 3, 0, "")
+    assert (status.state, status.hits, status.waiting, status.problem) == ("ready", 3, 0, "")
 
 
 async def test_a_missing_secret_is_told_and_looked_for_again(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ class FindDefinition(_NameTool):
         if not page.items:
             return ToolResult("There are definitions, but none is short enough to be shown:\n" + search_tool.places_of(hits))
         note = f"(Left out to make room; ask again to see it.)\n{search_tool.places_of(page.hits)}"
-        return ToolResult(head + page.text + more, note=note, given=page.items)
+        return ToolResult(head + page.text + more, note=note, items=page.items)
 
 
 class FindUses(_NameTool):
@@ -168,7 +168,7 @@ class FindUses(_NameTool):
             items.append(item)
         summary += f" (the first {len(shown)} are shown):" if len(shown) < len(uses) else ":"
         note = f"(Uses of {one_line(name.last)} were listed here; ask again to see them.)"
-        return ToolResult("\n".join([summary, *shown]), note=note, given=tuple(items))
+        return ToolResult("\n".join([summary, *shown]), note=note, items=tuple(items))
 
 
 def _lines_with(word: re.Pattern[str], chunk: Chunk) -> list[ContextItem]:

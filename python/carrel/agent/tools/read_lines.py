@@ -89,7 +89,7 @@ class ReadLines(IndexTool):
         return ToolResult(
             "\n".join([self._header(path, first, end, len(lines)), *shown]),
             note=note,
-            given=(ContextItem(Hit(chunk, 1.0, Signals()), body),),
+            items=(ContextItem(Hit(chunk, 1.0, Signals()), body),),
         )
 
     def _fitting(self, path: str, lines: list[str], first: int, last: int, max_tokens: int) -> list[str]:

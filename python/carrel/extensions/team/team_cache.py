@@ -61,7 +61,7 @@ class TeamStatus:
 
     place: str
     state: State
-    found: int = 0
+    hits: int = 0
     missed: int = 0
     refused: int = 0
     shared: int = 0

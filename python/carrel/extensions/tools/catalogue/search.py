@@ -119,7 +119,7 @@ class ToolIndex:
             for number, both in by_tool.items()
         ]
 
-    def _parse(self, text: str, telling: Sequence[str]) -> _Asked:
+    def _parse(self, text: str, telling: Sequence[str]) -> _RequestWords:
         """Take a request's words apart, once for all tools."""
         groups_of, rarity = concepts(), self._concept_rarity
         words = dict.fromkeys(map(stem, split_names(text[:_LONGEST_QUERY])))
@@ -130,9 +130,9 @@ class ToolIndex:
         ]
         joined = (stem(first + second) for first, second in pairwise(split_names(text[:_LONGEST_QUERY])))
         rarities = {word: self._rarity[word] for word in (*telling, *(word for word in joined if word in self._rarity))}
-        return _Asked(rarities, sum(rarities.values()) or 1.0, meanings)
+        return _RequestWords(rarities, sum(rarities.values()) or 1.0, meanings)
 
-    def _of_words(self, tool: _Words, request: _Asked) -> Signals:
+    def _of_words(self, tool: _Words, request: _RequestWords) -> Signals:
         in_name = own_name = meant_by_name = meant_by_text = taken = 0.0
         for word, rarity in request.telling.items():
             if word in tool.parameters:
@@ -164,7 +164,7 @@ class ToolIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestWords:
     """The words of a request, stemmed: how rare those are that tell something, and what all of them may mean, rarest first."""
 
     telling: Mapping[str, float]

@@ -80,7 +80,7 @@ def _show_team(team: TeamStatus | None, output: Output) -> None:
     if team is None:
         return
     output.text(f"The team's cache, {team.place}: {team.state}")
-    counts = f"{team.found:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
+    counts = f"{team.hits:,} vectors found, {team.missed:,} not there, {team.refused:,} refused"
     waits = f"{team.waiting:,} wait" + (f" (for {team.lag_seconds:,.0f} s)" if team.waiting else "")
     output.text(f"  {counts}; {team.shared:,} given, {waits}")
     if team.problem:

@@ -16,7 +16,7 @@ from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.structs import whole_characters
 from carrel.model.types import Hit
-from carrel.service.asks import Asked, ReviewRequest
+from carrel.service.asks import AskAnswer, ReviewRequest
 
 if TYPE_CHECKING:
     from carrel.agent.agent_steps import Event, ToolFinished
@@ -124,7 +124,7 @@ def from_event(event: Event, uri_of: UriOf) -> wire.ChatStep | None:
 
 
 def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
-    chunks = [item.hit.chunk for item in event.result.given]
+    chunks = [item.hit.chunk for item in event.result.items]
     return wire.ChatStep(
         kind="toolFinished",
         tool=event.name,
@@ -174,7 +174,7 @@ def from_citations(citations: Iterable[Citation], uri_of: UriOf) -> tuple[wire.C
 
 
 def from_asked(
-    answer: Asked, uri_of: UriOf, pack: ContextResult, steps: tuple[wire.ChatStep, ...], elapsed_ms: float
+    answer: AskAnswer, uri_of: UriOf, pack: ContextResult, steps: tuple[wire.ChatStep, ...], elapsed_ms: float
 ) -> wire.ChatResult:
     """Encode an answer."""
     answered, usage = answer.answered, answer.answered.usage
