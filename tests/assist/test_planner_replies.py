@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from carrel.assist.planner_replies import LONGEST_ANSWER, UnusableReplyError, hypothetical, rewritten, sub_queries
+from carrel.assist.planner import LONGEST_ANSWER, UnusableReplyError, hypothetical, rewritten, sub_queries
 
 DOWN = "server is down"
 

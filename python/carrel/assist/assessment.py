@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from carrel.assist.planner_replies import LONGEST_QUERY, one_line_of
+from carrel.assist.planner import LONGEST_QUERY, one_line_of
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.ports import ChatModel

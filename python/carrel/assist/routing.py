@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from carrel.assist.planner_replies import LONGEST_QUERY, UnusableReplyError, one_line_of
+from carrel.assist.planner import LONGEST_QUERY, UnusableReplyError, one_line_of
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError
 from carrel.model.ports import ChatModel

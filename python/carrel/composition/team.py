@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from carrel.extensions.team.team_cache import SealedValues, TeamCache, TeamStatus
+from carrel.extensions.team.team_cache import SealedValues, TeamCache, TeamSeal, TeamStatus
 from carrel.extensions.team.team_ledger import TeamLedger
-from carrel.extensions.team.team_seal import TeamSeal
 from carrel.model.errors import CarrelError, ProviderError
 
 if TYPE_CHECKING:

@@ -1,12 +1,13 @@
 """A provider's API, and what is told where it refuses a request or can't be reached: cause and remedy in words that quote nobody.
 
 A refusal is known by its status, and by the code that the service names, which is a word; the rest of what it says isn't shown:
-it may quote a key or what was sent.
+it may quote a key or what was sent. Of a server's certificate it is said why it wasn't taken.
 """
 
 # ruff: noqa: PLC0415 - httpx takes 0.1 s to import, and most processes ask no remote service
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -86,8 +87,6 @@ class Service:
 def unreachable(error: Exception, service: Service) -> ProviderError:
     """Say why a service couldn't be asked, or not to the end."""
     import httpx
-
-    from carrel.system.tls import tls_problem
 
     host = service.destination.host
     who = service.title if host in service.title else f"{service.title} at {host}"
@@ -198,3 +197,36 @@ def _retry_after(value: str | None) -> float | None:
 def is_compressed(response: httpx.Response) -> bool:
     """Tell whether an answer is compressed, which none asked for."""
     return response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
+
+
+TRUST_IT = "Have SSL_CERT_FILE name the certificate of the authority that signed it."
+_RENAME = "Ask for it by the name that its certificate is for, or have one made for this name."
+_RENEW = "Have it renewed, and check the clock of this machine."
+_REMEDIES = {62: _RENAME, 64: _RENAME, 9: _RENEW, 10: _RENEW}
+"""By OpenSSL's numbers: another name or address than the certificate is for; not valid yet, or no more."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+
+
+def tls_problem(error: BaseException, who: str) -> ProviderError | None:
+    """Return what is told of `who` where a connection failed for its encryption; None where it failed for anything else."""
+    cause = _ssl_error(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _untrusted(who, f" ({cause.verify_message.rstrip('.')})", _REMEDIES.get(cause.verify_code, TRUST_IT))
+    if cause is not None and any(name in str(cause).upper() for name in _NO_TLS):
+        return ProviderError(f"{who} answers without encryption", "Switch TLS on there, or check the port of its URL.")
+    return None
+
+
+def _untrusted(who: str, why: str, remedy: str) -> ProviderError:
+    return ProviderError(f"{who} shows a certificate that isn't trusted{why}", remedy)
+
+
+def _ssl_error(error: BaseException) -> ssl.SSLError | None:
+    seen: BaseException | None = error
+    for _ in range(10):
+        if seen is None or isinstance(seen, ssl.SSLError):
+            return seen
+        # The client of Qdrant's package names it `source`.
+        source = getattr(seen, "source", None)
+        seen = source if isinstance(source, BaseException) else seen.__cause__ or seen.__context__
+    return None

@@ -18,7 +18,7 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 from tests.extensions.team.common import OTHER, SECRET, TEXTS, Developer, Memory, outbound
 from tests.extensions.team.test_embedding_cache import DIM
 
-from carrel.extensions.team.team_seal import CHECK_KEY, TeamSeal
+from carrel.extensions.team.team_cache import CHECK_KEY, TeamSeal
 from carrel.extensions.team.values import FolderValues, QdrantValues
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Secret

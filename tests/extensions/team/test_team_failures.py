@@ -14,8 +14,7 @@ pytest.importorskip("cryptography", reason="the extra team isn't installed")
 
 from tests.extensions.team.common import SECRET, TEXTS, Developer, Memory, outbound
 
-from carrel.extensions.team.team_cache import TeamStatus
-from carrel.extensions.team.team_seal import TeamSeal
+from carrel.extensions.team.team_cache import TeamSeal, TeamStatus
 from carrel.extensions.team.values import FolderValues, QdrantValues
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import Secret

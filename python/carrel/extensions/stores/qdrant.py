@@ -27,7 +27,7 @@ from carrel.extensions.stores.payload import COMMON_NAMES, check_dimension, chec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import is_loopback
 from carrel.model.ports import ChunkId, Scalar, VectorRecord, Where
-from carrel.system.tls import tls_problem
+from carrel.providers.service import tls_problem
 
 T = TypeVar("T")
 
