@@ -215,6 +215,7 @@ def test_a_key_goes_nowhere_without_encryption() -> None:
     connect("http://vectors.example:6333", None, 1, "")
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")  # said once a process
 async def test_a_permission_that_was_withdrawn_counts_at_once() -> None:
     allowed = True
 

@@ -192,7 +192,7 @@ async def test_without_any_model_the_remedies_are_named(start: Start, project: P
             await client.request("carrel/chat", QUESTION)
         assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
         assert "carrel/complete" in caught.value.message
-        assert "models = " in caught.value.message
+        assert "`carrel models set chat" in caught.value.message
 
 
 async def test_a_model_that_is_set_answers_unless_one_is_lent(start: Start, project: Path) -> None:

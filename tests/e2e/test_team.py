@@ -75,7 +75,7 @@ def test_the_second_developer_pays_for_what_is_new_only(tmp_path: Path, env: dic
     other = second.carrel("store", "status", "--path", str(second.project), "--json")
     assert other.returncode == 1
     told = json.loads(other.stdout)["team"]
-    assert (told["state"], told["found"]) == ("waiting", paid)
+    assert (told["state"], told["hits"]) == ("waiting", paid)
     assert "begun with another secret" in told["problem"]
 
 
