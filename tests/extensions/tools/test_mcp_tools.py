@@ -10,17 +10,20 @@ import socket
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.mcp.hostile_service import serving
 from tests.waiting import listens, wait_until
 
-from carrel.extensions.tools.servers import mcp_bounds
+from carrel.extensions.tools.servers import mcp_bounds, shared_servers
 from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
-from carrel.model.errors import ProviderError
+from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.fakes import fake_outbound
+from carrel.model.outbound import Destination
+from carrel.settings.tool_settings import ToolServer
 
 
 async def test_a_program_is_not_taken_from_the_folder_that_carrel_was_started_in(
@@ -65,6 +68,46 @@ async def test_an_answer_is_given_up_while_it_is_read(tmp_path: Path, monkeypatc
             assert (await connection.call("shout", {"characters": 100_000})).text == "x" * 100_000
             with pytest.raises(ProviderError, match="failed to run shout: it sent more than 300,000 bytes at once"):
                 await connection.call("shout", {"characters": 1_000_000})
+
+
+async def test_a_permission_that_was_withdrawn_counts_for_the_next_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbound = fake_outbound()
+
+    def refuse(destination: Destination) -> None:
+        raise NotAllowed(destination.provider, destination.host)
+
+    with served("http", tmp_path) as server:
+        async with connected(server, outbound) as connection:
+            assert await connection.list_tools()
+            monkeypatch.setattr(outbound.permissions, "check", refuse)
+            with pytest.raises(NotAllowed):
+                await connection.call("greet", {"name": "Ann"})
+
+
+async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnceAnswering:
+        listed = 0
+
+        async def list_tools(self) -> list[dict[str, Any]]:
+            self.listed += 1
+            await asyncio.sleep(0 if self.listed == 1 else 3600)
+            return [{"name": "greet"}]
+
+    connections: list[OnceAnswering] = []
+
+    @contextlib.asynccontextmanager
+    async def connect(name: str, server: ToolServer) -> AsyncIterator[Any]:
+        connections.append(OnceAnswering())
+        yield connections[-1]
+
+    monkeypatch.setattr(shared_servers, "_REUSE_SECONDS", 0.05)
+    servers = shared_servers.SharedServers(connect)
+    async with servers.in_use():
+        for starts in (1, 2):
+            assert (await servers.open("t", ToolServer()))[1] == [{"name": "greet"}]
+            assert len(connections) == starts
 
 
 @pytest.mark.parametrize(

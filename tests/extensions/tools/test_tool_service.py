@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -90,7 +90,10 @@ async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_
 
 def leftovers_of_this_process() -> list[str]:
     """Return the test servers that run."""
-    lines = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True) if child.is_running()]
+    lines = list[str]()
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            lines.append(" ".join(child.cmdline()))
     return [line for line in lines if SERVER.name in line]
 
 

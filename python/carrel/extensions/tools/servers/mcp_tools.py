@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,10 +53,11 @@ class McpServerSpec:
 
 
 class McpConnection:
-    """A server that is connected. `holder` is the task that holds the connection: it ends with the server."""
+    """A server that is connected. `holder` is the task that holds the connection: it ends with the server. `permit` raises where
+    the person no longer allows to ask it."""
 
-    def __init__(self, client: Client, name: str, holder: asyncio.Task[None], bound: Bound) -> None:
-        self._client = client
+    def __init__(self, client: Client, name: str, holder: asyncio.Task[None], bound: Bound, permit: Callable[[], None]) -> None:
+        self._client, self._permit = client, permit
         self._name = name
         self._holder = holder
         self._bound = bound
@@ -105,7 +106,12 @@ class McpConnection:
         return rows
 
     async def _ask(self, what: str, request: Coroutine[Any, Any, T], seconds: float | None) -> T:
-        """Wait for an answer, as long as the server is there."""
+        """Wait for an answer, as long as the server is there and may be asked."""
+        try:
+            self._permit()
+        except BaseException:
+            request.close()
+            raise
         task = asyncio.ensure_future(request)
         waited: set[asyncio.Future[Any]] = {task, self._holder, self._bound.exceeded}
         failure: ProviderError | None = None
@@ -143,7 +149,7 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
             raise ProviderError(f"The MCP server {server.name} could not be started: {bound.problem}", bound.remedy)
         if not ready.done():
             raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
-        yield McpConnection(ready.result(), server.name, holder, bound)
+        yield McpConnection(ready.result(), server.name, holder, bound, lambda: _permit(server, outbound))
     finally:
         stop.set()
         if not ready.done():
@@ -183,6 +189,12 @@ async def _hold(
             raise
 
 
+def _permit(server: McpServerSpec, outbound: Outbound) -> None:
+    """Raise `ProviderError` where a server elsewhere may not be asked at this moment."""
+    if server.url:
+        outbound.permissions.check(Destination("mcp", urlsplit(server.url).netloc.lower()))
+
+
 async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExitStack, bound: Bound) -> Any:
     if server.command:
         env = {name: os.environ[name] for name in server.env if name in os.environ}
@@ -199,7 +211,7 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
     host = parts.netloc.lower()
     if parts.scheme != "https" and not is_loopback(host):
         raise ProviderError(f"The MCP server {server.name} is asked only over an encrypted connection", "Use https://.")
-    outbound.permissions.check(Destination("mcp", host))
+    _permit(server, outbound)
     headers = {"Accept-Encoding": "identity"}
     if server.key and server.key != "none":
         key = await asyncio.to_thread(outbound.keys.find, f"tools-{server.name}", server.key)

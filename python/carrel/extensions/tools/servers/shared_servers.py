@@ -31,6 +31,9 @@ class Connection(Protocol):
 
 Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
 
+_REUSE_SECONDS = 5.0
+"""One that ran before lists its tools so soon, or hangs."""
+
 
 class SharedServers:
     """Connections to servers, opened when a run needs them and closed when nobody uses any. Lives on one event loop."""
@@ -61,20 +64,22 @@ class SharedServers:
                     await self._close()
 
     async def open(self, name: str, server: ToolServer) -> tuple[Connection, list[dict[str, Any]]]:
-        """Return a server with its tools as it lists them now. One that has ended is started anew. Raises `ProviderError`."""
+        """Return a server with its tools as it lists them now. One that has ended or hangs is started anew.
+
+        Raises `ProviderError`.
+        """
         key = name, server
         async with self._starting[key]:
             if connection := self._connections.get(key):
-                with suppress(ProviderError):
-                    return connection, await connection.list_tools()
+                with suppress(ProviderError, TimeoutError):
+                    return connection, await asyncio.wait_for(connection.list_tools(), _REUSE_SECONDS)
             connection = self._connections[key] = await self._stack.enter_async_context(self._connect(name, server))
             return connection, await connection.list_tools()
 
     async def close(self) -> None:
         """Close what lingers. They can be opened again."""
         self._stop_waiting()
-        if not self._users:
-            await self._close()
+        await self._close_unused()
         if self._closing is not None:
             await self._closing
 
@@ -84,7 +89,11 @@ class SharedServers:
             self._waiting = None
 
     def _begin_to_close(self) -> None:
-        self._waiting, self._closing = None, asyncio.get_running_loop().create_task(self._close())
+        self._waiting, self._closing = None, asyncio.get_running_loop().create_task(self._close_unused())
+
+    async def _close_unused(self) -> None:
+        if not self._users:
+            await self._close()
 
     async def _close(self) -> None:
         stack, self._stack = self._stack, AsyncExitStack()
