@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -185,12 +185,19 @@ def test_entries_are_written_once_where_the_file_cannot_be_made_smaller(path: Pa
     assert kept.problem is None
 
 
-def test_a_file_whose_entries_had_hashes_keeps_them(path: Path) -> None:
+CHAIN = (
+    "ALTER TABLE entries ADD COLUMN hash BLOB NOT NULL DEFAULT x'00'",
+    "CREATE TABLE checkpoints (number)",
+    "CREATE TABLE head (id)",
+    "CREATE TRIGGER entries_are_kept BEFORE UPDATE ON entries BEGIN SELECT 1; END",
+    "CREATE TRIGGER entries_go_by_pruning BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'kept'); END",
+)
+
+
+@pytest.mark.parametrize("there", [CHAIN, CHAIN[:1], CHAIN[:3], CHAIN[1:], CHAIN[1:3]])
+def test_a_file_whose_entries_had_hashes_keeps_them_whatever_of_the_chain_is_there(path: Path, there: Sequence[str]) -> None:
     filled(path, 2)
     with closing(sqlite3.connect(path)) as database:
-        database.executescript(
-            "ALTER TABLE entries ADD COLUMN hash BLOB NOT NULL DEFAULT x'00'; CREATE TABLE checkpoints (number); "
-            "CREATE TABLE head (id); CREATE TRIGGER entries_are_kept BEFORE UPDATE ON entries BEGIN SELECT 1; END; "
-            "CREATE TRIGGER entries_go_by_pruning BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'kept'); END;"
-        )
+        for statement in there:
+            database.execute(statement)
     assert [entry.event.details["n"] for entry in filled(path, 1).entries()] == [0, 1, 0]

@@ -47,16 +47,13 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS entries_at ON entries (at);
 """
-_WITHOUT_CHAIN = """
-BEGIN IMMEDIATE;
-DROP TRIGGER entries_are_kept;
-DROP TRIGGER entries_go_by_pruning;
-DROP TABLE checkpoints;
-DROP TABLE head;
-ALTER TABLE entries DROP COLUMN hash;
-COMMIT;
-"""
-"""Makes a file of before, whose entries had a hash each, one of now."""
+_CHAIN = (
+    "DROP TRIGGER IF EXISTS entries_are_kept",
+    "DROP TRIGGER IF EXISTS entries_go_by_pruning",
+    "DROP TABLE IF EXISTS checkpoints",
+    "DROP TABLE IF EXISTS head",
+)
+"""Take the chain of hashes out of a file of before. A Carrel of before that still runs makes some of it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +309,22 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     with contextlib.closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as database:
         database.execute("PRAGMA synchronous = NORMAL")
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-        if "checkpoints" in names:
-            database.executescript(_WITHOUT_CHAIN)
-        elif "entries_at" not in names:
+        if "checkpoints" in names or "hash" in _columns(database):
+            _without_chain(database)
+        if "entries_at" not in names:
             database.executescript(_SCHEMA)
         yield database
+
+
+def _columns(database: sqlite3.Connection) -> set[str]:
+    return {name for _, name, *_ in database.execute("PRAGMA table_info(entries)")}
+
+
+def _without_chain(database: sqlite3.Connection) -> None:
+    """Make a file whose entries had a hash each one of now, whatever of it is there: others may do so at the same moment."""
+    database.execute("BEGIN IMMEDIATE")
+    for statement in _CHAIN:
+        database.execute(statement)
+    if "hash" in _columns(database):
+        database.execute("ALTER TABLE entries DROP COLUMN hash")
+    database.execute("COMMIT")
