@@ -109,14 +109,15 @@ fn lines(text: &str, language: Language) -> Vec<Line<'_>> {
         "haskell" | "elm" => ("{-", "-}"),
         _ => ("/*", "*/"),
     };
+    // Behind the last mark that closes one nothing is a comment.
+    let last = text.rfind(closes).unwrap_or(0);
     let (mut at, mut comment_end) = (0, 0);
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
         let says = line.trim();
         let indent = line.chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { 4 } else { 1 }).sum();
         let commented = at < comment_end;
-        if !commented && says.starts_with(opens) {
-            // What nothing closes is no comment.
+        if !commented && at < last && says.starts_with(opens) {
             let inside = at + line.len() - line.trim_start().len() + opens.len();
             comment_end = text[inside..].find(closes).map_or(at, |end| inside + end);
         }
