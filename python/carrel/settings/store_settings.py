@@ -55,9 +55,9 @@ def read_store(raw: object) -> StoreSettings:
         raise ValueError(
             f'kind: there is no store "{store.kind}" that one package alone offers; there are: {", ".join((*KINDS, *plugins()))}'
         )
-    check_url("url", store.url)
     if store.url and store.kind in ("segments", "lancedb"):
         raise ValueError(f"url: {store.kind} is on this machine and has none")
+    check_url("url", store.url)
     return store
 
 

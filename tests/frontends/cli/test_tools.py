@@ -45,6 +45,18 @@ def test_a_source_is_added_found_and_removed(run: Run, described: Path) -> None:
     assert run("tools", "remove", "ours")[0] == 2
 
 
+def test_settings_of_tools_that_cant_be_read_are_named_and_not_written_to(run: Run, described: Path, tmp_path: Path) -> None:
+    assert run("tools", "add", "ours", "--file", str(described))[0] == 1
+    file = next(tmp_path.rglob("settings.toml"))
+    file.write_text(before := file.read_text("utf-8") + "[tools.openapi]\nshop = 'shop.json'\n", "utf-8")
+    for typed in (("add", "more", "--file", str(described)), ("remove", "ours"), ("list",)):
+        code, out, err = run("tools", *typed)
+        assert (code, out) == (1, ""), err
+        assert "No source of tools counts: " in err
+        assert "openapi" in err
+    assert file.read_text("utf-8") == before
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -236,8 +236,10 @@ def _show_comparison(result: Any, output: Output) -> None:
     output.console().print(table)
     if result.chunks.tokens:
         output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")
-    pays = f"Retrieval pays here: {', '.join(result.reasons)}." if result.reasons else "Whole files would do here."
-    output.text(pays)
+    if result.reasons:
+        output.text(f"Retrieval pays here: {', '.join(result.reasons)}.")
+    else:
+        output.text("Whole files would do here." if result.whole_files.tokens else "Nothing here goes with the question.")
     for path in result.whole_files.files:
         output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
     for path in result.unread:

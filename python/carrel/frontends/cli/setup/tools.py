@@ -36,6 +36,8 @@ def run(arguments: Namespace, output: Output) -> int:
 def _service(output: Output) -> ToolService:
     settings, problems = resolve(read_user())
     for problem in problems:
+        if problem.key == "tools":
+            raise CarrelError(f"No source of tools counts: {problem}", "Mend in that file what it names, or take it out.")
         output.warn(f"setting: {problem}")
     return Composition().tools(settings, confirm=confirm)
 
