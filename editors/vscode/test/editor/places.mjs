@@ -48,9 +48,7 @@ try {
   await step('the offer to remember the project comes when the folder is trusted', async () => {
     await page.locator('.statusbar-item[id^="carrel.carrel"]').getByText('Carrel: on request').waitFor();
     assert.equal(await offer.count(), 0);
-    await page.keyboard.press('F1');
-    await page.keyboard.type('Workspaces: Manage Workspace Trust', { delay: 10 });
-    await page.keyboard.press('Enter');
+    await page.locator('.statusbar-item').getByText('Restricted Mode').click();
     await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).click();
     await page.getByText('You trust this folder').waitFor();
     const dialog = page.getByText('You trust this folder');
