@@ -28,6 +28,8 @@ from carrel.model_calls.model_json import best_object, named
 from carrel.pack.formats import quoted
 from carrel.question.planner_rules import Step
 
+log = logging.getLogger(__name__)
+
 LONGEST_QUERY = 400
 """Characters of a query that a planner may write."""
 LONGEST_ANSWER = 1_500
@@ -136,8 +138,6 @@ def _check_names(question: str, said: str) -> None:
         if name.lower() not in kept:
             raise UnusableReplyError("leaves out a name or number of the question")
 
-
-log = logging.getLogger(__name__)
 
 PLANNER_SECONDS = 1.5
 """How long one call may take."""

@@ -194,7 +194,7 @@ class VectorStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoreRequest:
-    """What a plugin's store is opened with."""
+    """Say what a plugin's store is opened with."""
 
     folder: Path  # for what it keeps on this machine; it is this index's alone
     name: str  # of the collection, where a store holds those of several indexes

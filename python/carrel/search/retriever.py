@@ -269,8 +269,7 @@ def definitions_first(order: Order, context: RankingContext, query: Query) -> Or
     is_any = is_plain and any(_SAME_LETTERS <= candidate.defines < 1 for candidate in order.ranked)
     least = _SAME_LETTERS if is_any else 1.0
     order = order.lifted("holds_name", _holding(order.ranked, len(question.words), least, pinned))
-    levels = _defining(order.ranked, question.identifier, least, pinned)
-    return order.lifted("definition", {doc: 1 if is_any and level == 2 else level for doc, level in levels.items()})
+    return order.lifted("definition", _defining(order.ranked, question.identifier, least, pinned))
 
 
 def _holding(ranked: Sequence[Candidate], words: int, least: float, pinned: frozenset[str]) -> dict[int, int]:
@@ -287,7 +286,10 @@ def _holding(ranked: Sequence[Candidate], words: int, least: float, pinned: froz
 
 
 def _defining(ranked: Sequence[Candidate], identifier: str, least: float, pinned: frozenset[str]) -> dict[int, int]:
-    """Return by the numbers of candidates whether each is what is called so (2), defines or declares it otherwise (1) or not."""
+    """Return by the numbers of candidates whether each is what is called so (2), defines or declares it otherwise (1) or not.
+
+    Where names that differ in case count (`least` below 1), all that define one are alike.
+    """
     has_function = any(
         candidate.callable
         and candidate.defines >= least
@@ -303,7 +305,7 @@ def _defining(ranked: Sequence[Candidate], identifier: str, least: float, pinned
         if candidate.defines < least or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
             return 0
         is_apart = language in _DECLARED_APART
-        if not (query_words.ends_with(symbol, identifier) if symbol else not is_apart):
+        if least < 1 or not (query_words.ends_with(symbol, identifier) if symbol else not is_apart):
             return 1
         return 1 if is_apart and has_function and not candidate.callable else 2
 

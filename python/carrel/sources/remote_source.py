@@ -287,7 +287,7 @@ LOOK_AGAIN_SECONDS = 60.0
 
 
 class Place(NamedTuple):
-    """Which repository on its host, and which folder of it; an empty `origin` where that isn't known."""
+    """Name a repository on its host, and a folder of it; an empty `origin` where that isn't known."""
 
     origin: str
     prefix: str
@@ -298,7 +298,7 @@ Stamp = tuple[int, int, int] | None
 
 
 class _Answer(NamedTuple):
-    """What git said, and of which state of the repository's `config`."""
+    """Hold what git said, and of which state of the repository's `config`."""
 
     place: Place
     config: Path | None

@@ -303,7 +303,7 @@ HOW_TO_MAKE_ONE = 'Make one: python -c "import secrets; print(secrets.token_urls
 
 
 class TeamSeal:
-    """What one team secret makes of keys and values."""
+    """Make keys and seal values with one team's secret."""
 
     def __init__(self, secret: Secret) -> None:
         """Raise `InvalidInput` for a secret that could be guessed, and `StoreError` where the package is missing."""

@@ -259,7 +259,7 @@ Lookup = Callable[[str], tuple[CatalogueTool | None, str]]
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """What is known of a pipeline before it runs. `tools` has one for each step where there is no problem."""
+    """Hold what is known of a pipeline before it runs. `tools` has one for each step where there is no problem."""
 
     problems: tuple[Problem, ...]
     risk: Risk

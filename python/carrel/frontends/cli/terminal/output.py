@@ -1,4 +1,4 @@
-"""Where output goes: one result on standard output, all else on standard error; and how workspace text is shown there.
+"""Write one result to standard output and all else to standard error, and show workspace text there.
 
 Names and code are data, and a terminal obeys what it is shown: an escape sequence in a file's name could clear the screen or
 answer for the person, a line end could forge a line of Carrel's own, a bidirectional control could make code read as what it
