@@ -9,6 +9,7 @@ mod depth;
 mod embedded;
 mod imports;
 mod languages;
+mod macros;
 mod markdown;
 mod marks;
 mod names;
@@ -47,7 +48,7 @@ pub struct LineChunk {
 }
 
 /// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
-const RULES: u32 = 6;
+const RULES: u32 = 7;
 
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,9 +148,18 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
         Parsed::TooSlow => return outlined(Some(format!("parsing took longer than {} s", TIME_LIMIT.as_secs()))),
         Parsed::Unusable => return outlined(Some("this build can't use the language's grammar".to_owned())),
     };
-    let Ok((pieces, imports, broken)) = walked else {
+    let Ok(mut walked) = walked else {
         return outlined(Some("the syntax tree could not be read".to_owned()));
     };
+    // The walk reads names in `text` itself: only the tree is that of the other one.
+    if !walked.2.is_empty()
+        && let Some(plain) = macros::without_lone(language, text)
+        && let Parsed::Tree(Ok(again)) = parse(language, &plain, TIME_LIMIT, cancel, read)?
+        && defined(&again.0) > defined(&walked.0)
+    {
+        walked = again;
+    }
+    let (pieces, imports, broken) = walked;
     // A grammar without a table only guesses what defines something.
     let is_guess = languages::rules(language).is_none();
     if broken.is_empty() && !is_guess {
@@ -162,6 +172,11 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
         (is_guess || (is_broken && found.is_definition())) && !known.has(text, at, found)
     });
     Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
+}
+
+/// Count the names that pieces define.
+fn defined(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|piece| piece.definitions.len() + piece.inner.len()).sum()
 }
 
 /// The pieces of a tree, in the order of the text, with how far those up to each reach.

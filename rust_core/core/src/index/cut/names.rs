@@ -126,7 +126,7 @@ fn receiver_type(receiver: &str) -> String {
     plain.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| !word.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Return the name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`): its first argument's head.
+/// Return the name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`, `type t :: …`): its first argument's head.
 pub fn of_call(node: Node<'_>, text: &str) -> Option<String> {
     let arguments = &text[node.named_child(1)?.byte_range()];
     let head = arguments.trim_start_matches('(').trim_start();
@@ -137,6 +137,9 @@ pub fn of_call(node: Node<'_>, text: &str) -> Option<String> {
 
 /// Return the names that a declaration binds, one level down: `const a = 1, b = 2`, `type X struct`, `typedef … T`.
 pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
+    if let Some(attribute) = node.child_by_field_name("operand") {
+        return of_call(attribute, text).into_iter().collect();
+    }
     let mut found: Vec<String> = Vec::new();
     let mut look = |node: Node<'_>| {
         for field in ["name", "declarator", "left", "pattern"] {

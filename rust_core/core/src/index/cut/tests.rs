@@ -77,6 +77,30 @@ fn a_short_class_is_one_chunk_that_defines_its_members() {
 }
 
 #[test]
+fn names_of_types_are_defined_behind_macros_in_classes_and_in_attributes() {
+    let texts = [
+        (
+            Language::CPP,
+            "LIB_BEGIN\nnamespace detail\n{\ntemplate<class T>\nusing size_of = typename T::size;\nclass Big\n{\n  using inner = int;\n  void go() {}\n};\n}\nLIB_END\n",
+            "size_of Big inner go",
+        ),
+        (
+            Language::ELIXIR,
+            "defmodule A do\n  @typedoc \"a\"\n  @type conn(x) :: x\n  @spec f(conn) :: conn\n  def f(a), do: a\n  @callback late(a) :: b\nend\n",
+            "A conn f late",
+        ),
+        (Language::RUST, "trait A {\n    type Item;\n    fn next(&self) -> Self::Item;\n}\n", "A Item next"),
+    ];
+    for (language, text, expected) in texts {
+        for options in [&SMALL, &CutOptions::default()] {
+            let file = chunks_of(language, text, options);
+            let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+            assert_eq!(defined.join(" "), expected, "{}", outline(&file));
+        }
+    }
+}
+
+#[test]
 fn functions_and_types_within_functions_are_defined_where_they_stand() {
     let filler = "    x = x + 1\n".repeat(8);
     let text = format!(

@@ -59,7 +59,7 @@ impl<'tree> Walk<'_, 'tree> {
                 let mut inside = member.walk();
                 inner = member
                     .named_children(&mut inside)
-                    .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type))
+                    .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type) || names_a_type(*child))
                     .unwrap_or(member);
             }
             let role = self.compiled.role(inner);
@@ -77,8 +77,15 @@ impl<'tree> Walk<'_, 'tree> {
                     }
                     _ => found.extend(names::of(target, self.text, self.compiled).map(|name| name.own)),
                 }
-            } else if matches!(inner.kind(), "enumerator" | "method_signature" | "abstract_method_signature") {
-                // C's enumerators are names of the whole program; TypeScript's signatures are all that says what a method is.
+            } else if names_a_type(inner) {
+                found.extend(names::of(inner, self.text, self.compiled).map(|name| name.own));
+            } else if role == Role::Leading && self.call_role(inner) == Some(Role::Plain) {
+                found.extend(names::bound(inner, self.text));
+            } else if matches!(
+                inner.kind(),
+                "enumerator" | "method_signature" | "abstract_method_signature" | "function_signature_item"
+            ) {
+                // C's enumerators are names of the whole program; signatures are all that says what a method of an interface is.
                 found.extend(inner.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
             } else if role == Role::Call && self.call_role(inner) == Some(Role::Function) {
                 found.extend(names::of_call(inner, self.text));
@@ -138,4 +145,10 @@ impl<'tree> Walk<'_, 'tree> {
             _ => value.id() == body.id() && self.compiled.language == Language::ZIG,
         })
     }
+}
+
+/// Tell whether a node gives a type a name: `using T = …`, `typedef … T`, `type T = …`.
+fn names_a_type(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    kind.contains("alias") && kind != "alias" || matches!(kind, "type_definition" | "type_item" | "associated_type")
 }

@@ -93,10 +93,11 @@ impl<'tree> Walk<'_, 'tree> {
         let mut steps: Vec<Step<'tree>> = Vec::new();
         let mut leading: Option<(usize, usize)> = None;
         for child in node.children(&mut cursor) {
-            let role = self.compiled.role(child);
-            if role == Role::Token {
-                continue;
-            }
+            let role = match self.compiled.role(child) {
+                Role::Token => continue,
+                Role::Leading if self.call_role(child) == Some(Role::Plain) => Role::Plain,
+                role => role,
+            };
             let start = match leading {
                 Some((start, end)) if self.is_adjacent(end, child.start_byte()) => start,
                 _ => child.start_byte(),
@@ -120,7 +121,7 @@ impl<'tree> Walk<'_, 'tree> {
 
     fn take(&mut self, step: Step<'tree>) {
         match self.compiled.role(step.node) {
-            Role::Token | Role::Leading => {}
+            Role::Token => {}
             Role::Group | Role::Body => self.enter(step.node, step.scope),
             Role::Import => self.import(step),
             Role::Function => self.function(step, step.node),
@@ -130,7 +131,7 @@ impl<'tree> Walk<'_, 'tree> {
             Role::Binding => self.binding(step, step.node),
             Role::Call => self.call(step),
             Role::Entry => self.entry(step),
-            Role::FunctionValue | Role::TypeValue | Role::Plain => self.plain(step),
+            Role::FunctionValue | Role::TypeValue | Role::Plain | Role::Leading => self.plain(step),
         }
     }
 
@@ -293,7 +294,9 @@ impl<'tree> Walk<'_, 'tree> {
         }
     }
 
+    /// Return what a call's head word means here, or that of an attribute which is one (`@type t :: …`).
     fn call_role(&self, node: Node<'tree>) -> Option<Role> {
+        let node = node.child_by_field_name("operand").unwrap_or(node);
         let head =
             node.child_by_field_name("target").or_else(|| node.child_by_field_name("method")).or_else(|| node.named_child(0))?;
         let word = &self.text[head.byte_range()];
@@ -328,7 +331,7 @@ impl<'tree> Walk<'_, 'tree> {
     fn plain(&mut self, step: Step<'tree>) {
         let Scope { chain, is_type, signature, begins } = self.scopes[step.scope].clone();
         let definitions = names::bound(step.node, self.text);
-        if is_type {
+        if is_type && self.compiled.role(step.node) != Role::Leading {
             let joins = Joins::Member(begins);
             let symbol = format!("{chain} (header)");
             self.pieces.push(Piece {
