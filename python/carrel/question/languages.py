@@ -18,15 +18,12 @@ from carrel.model.patterns import lazy_pattern
 
 _LATIN = ("de", "fr", "es")
 _COLUMNS = (*_LATIN, "zh", "ru")
-_HAN = lazy_pattern(r"[\u3400-\u9fff]+")
-_KANA = lazy_pattern(r"[\u3040-\u30ff]")
-_CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
 _TOKEN = lazy_pattern(r"[\u3400-\u9fff]+|`[^`]*`|[^\s\u3400-\u9fff`]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
 _NAME = lazy_pattern(r"\d|_|[a-z][A-Z]|[A-Z]{2}|\w[.:/\\#]+\w|^[:./@]")
 """What is a name or code: it stays as it is."""
-_HYPHENED = lazy_pattern(r"[^\W\d_]{2,}(?:-[^\W\d_]{2,})+[.,;:!?]?")
-_ELIDED = lazy_pattern(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu)['\u2019]", re.IGNORECASE)
+_ELIDED = frozenset("c d j l m n s t qu jusqu lorsqu".split())  # noqa: SIM905
+"""French words that lose their vowel before another."""
 _MARKED = "\ue000"
 """Stands before what a phrase was replaced by; of no script."""
 _LONGEST = 2_000
@@ -64,7 +61,7 @@ def in_english(text: str, english: frozenset[str]) -> Meant | None:
     glossary = _glossary(language)
     words, telling = list[str](), list[str]()
     for part in _parts(_with_phrases(text, glossary)):
-        if language == "zh" and _HAN.match(part):
+        if language == "zh" and _is_han(part[0]):
             _split_han(part, glossary, words, telling)
         elif part.startswith(_MARKED):
             words.append(part.removeprefix(_MARKED).replace(_MARKED, " "))
@@ -81,13 +78,13 @@ def in_english(text: str, english: frozenset[str]) -> Meant | None:
 
 def _language_of(text: str, english: frozenset[str]) -> str | None:
     if not text.isascii():
-        if _KANA.search(text):
+        if any("\u3040" <= char <= "\u30ff" for char in text):  # kana
             return None
-        if _HAN.search(text):
+        if any(map(_is_han, text)):
             return "zh"
-        if len(_CYRILLIC.findall(text)) >= _LEAST_CYRILLIC:
+        if sum(map(_is_cyrillic, text)) >= _LEAST_CYRILLIC:
             return "ru"
-    words = [_ELIDED.sub("", word).strip(".,;:!?()\"'") for word in text.split() if not _NAME.search(word)]
+    words = [_unelided(word).strip(".,;:!?()\"'") for word in text.split() if not _NAME.search(word)]
     plain = {_plain(word) for word in words if word}
     accented = sum(not word.isascii() for word in words)
     spoken = sum(word in english for word in plain)
@@ -103,6 +100,19 @@ def _language_of(text: str, english: frozenset[str]) -> str | None:
     return best
 
 
+def _is_han(char: str) -> bool:
+    return "\u3400" <= char <= "\u9fff"
+
+
+def _is_cyrillic(char: str) -> bool:
+    return "\u0400" <= char <= "\u04ff"
+
+
+def _unelided(word: str) -> str:
+    before, _, rest = word.replace("\u2019", "'").partition("'")
+    return rest if before.lower() in _ELIDED else word
+
+
 def _is_foreign(word: str, glossary: Glossary, language: str) -> bool:
     meant = _translated(word, glossary, compounds=language == "de")
     return bool(meant) and not any(word.startswith(english) for english in meant.split())
@@ -110,8 +120,9 @@ def _is_foreign(word: str, glossary: Glossary, language: str) -> bool:
 
 def _parts(text: str) -> Iterator[str]:
     for token in _TOKEN.findall(text):
-        part = _ELIDED.sub("", token)
-        yield from part.split("-") if _HYPHENED.fullmatch(part) else [part]
+        part = _unelided(token)
+        parts = part.rstrip(".,;:!?").split("-")
+        yield from parts if all(len(word) > 1 and word.isalpha() for word in parts) else [part]
 
 
 def _translated(word: str, glossary: Glossary, *, compounds: bool) -> str:
@@ -172,7 +183,7 @@ def _plain(word: str) -> str:
     if word.isascii():
         return word.lower()
     word = word.lower().replace("ß", "ss").replace("ё", "е")  # noqa: RUF001 - Cyrillic
-    if _CYRILLIC.search(word):
+    if any(map(_is_cyrillic, word)):
         return word
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
