@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import both_ends
@@ -31,11 +32,9 @@ _COMMENT = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = lazy_pattern(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LOOSE_CODE = lazy_pattern(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
-_BLANK_START = lazy_pattern(r"\A(?:[ \t]*\n)+")
 _TRACE_HEAD = lazy_pattern(
     r"(?:Traceback \(most recent call last\)|Stack trace|stack backtrace|goroutine \d+ [^\n]{0,100}):\s*", re.IGNORECASE
 )
-_HEADING = lazy_pattern(r"^[ \t]*(?:#{1,6}[ \t]+|\*\*)")
 _TEMPLATE = lazy_pattern(
     r"(?:(?:bug|issue|problem|feature)s?\s+)?(?:report|description|summary|title|overview|background|context|details)"
     r"|(?:please\s+)?describe\s+.{1,60}|what\s+happened\??|expected\s+(?:behaviou?r|results?|output)"
@@ -44,10 +43,7 @@ _TEMPLATE = lazy_pattern(
     re.IGNORECASE,
 )
 """Headings of issue templates, and lines under headings: they say where something stands, not what is wrong."""
-_DOTTED = lazy_pattern(r"\b[A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})+\b")
-_NAMED = lazy_pattern(r"\b(?=\w{0,99}[a-z]\w{0,99}[A-Z]|\w{1,99}_\w)\w{1,200}\b")
-_CALLED = lazy_pattern(r"\b([A-Za-z_]\w{2,99})\s?\(")
-_WORD = lazy_pattern(r"\w{1,200}")
+_DOTTED = lazy_pattern(r"\b([A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})*)\b(\s?\()?")
 _PATH = lazy_pattern(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
 
 
@@ -129,19 +125,20 @@ def _of_output(text: str, in_trace: set[str]) -> list[str] | None:
     lines = [line for line in text.split("\n") if line not in in_trace]
     lines = [*lines[:_FIRST_LINES], *lines[_FIRST_LINES:][-_LAST_LINES:]]
     said = (line for line in lines if not is_printed(line))
-    return lines if sum(len(_WORD.findall(line)) for line in said) <= _MOST_TOLD else None
+    return lines if sum(len(line.split()) for line in said) <= _MOST_TOLD else None
 
 
 def _trimmed(text: str) -> str:
     """Return the text without blank lines around it; its first line keeps its indentation."""
-    return _BLANK_START.sub("", text).rstrip()
+    blank = text[: len(text) - len(text.lstrip())]
+    return text[blank.rfind("\n") + 1 :].rstrip()
 
 
 def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
     """Return the first line that says something in words, without marks of a heading, and what is left."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
-        said = _HEADING.sub("", line).strip().strip("*").strip()
+        said = line.strip().lstrip("#").strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
         if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, said, in_trace):
@@ -162,16 +159,20 @@ def _says_nothing(line: str, said: str, in_trace: set[str]) -> bool:
 
 def _names(text: str) -> Iterator[str]:
     for match in _DOTTED.finditer(text):
-        yield from match[0].split(".")[-2:]
-    for match in _NAMED.finditer(text):
-        yield match[0]
-    for match in _CALLED.finditer(text):
-        yield match[1]
+        *qualifiers, name = match[1].split(".")
+        if qualifiers or match[2] or _is_compound(name):
+            yield from (*qualifiers[-1:], name)
+
+
+def _is_compound(name: str) -> bool:
+    """Tell names in camelCase, PascalCase and snake_case from words."""
+    tail = name.lstrip(ascii_uppercase)
+    return tail != tail.lower() or "_" in name[1:-1]
 
 
 def _single_names(inline: str) -> Iterator[str]:
     """Find whole pieces of inline code that are one word: backticks make a name of any."""
-    return (line for line in inline.split("\n") if _WORD.fullmatch(line))
+    return filter(str.isidentifier, inline.split("\n"))
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
