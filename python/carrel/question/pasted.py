@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from carrel.model.native import split_names
 from carrel.model.patterns import lazy_pattern
 
 _MONTHS = (
@@ -41,18 +42,15 @@ _MOST_PARTS = 12
 _LONGEST = 2000
 _LEAST_WORDS = 3
 _WITHIN_QUOTES = lazy_pattern(r'(?:[^"\\]|\\.)*')
-_WORD_OR_NUMBER = lazy_pattern(r"\w")
-_WORD = lazy_pattern(r"[^\W\d_]{2,}")
 _GRAVE = lazy_pattern(
     r"\b(?:ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC|Caused\s+by|Uncaught|Unhandled|panicked|error|fatal|panic)\b|^E\s"
     r"|\w(?:Error|Exception|Failure|Fault)\b"
 )
-_WARNING = lazy_pattern(r"\bWARN(?:ING)?\b|Warning:|\bwarning\b")
 
 
 def is_printed(line: str) -> bool:
     """Tell whether a line begins as those of logs, tracebacks and compilers do, not with marks alone."""
-    return bool(_WORD_OR_NUMBER.search(line, 0, _head(line[:_LONGEST])))
+    return any(map(str.isalnum, line[: _head(line[:_LONGEST])]))
 
 
 def messages_of(lines: Iterable[str], most: int) -> list[str]:
@@ -63,8 +61,8 @@ def messages_of(lines: Iterable[str], most: int) -> list[str]:
         head = _head(line)
         quoted = _WITHIN_QUOTES.match(line, head) if line[:head].endswith('"') else None
         message = (quoted[0] if quoted else line[head:]).strip()
-        if _WORD_OR_NUMBER.search(line, 0, head) and len(_WORD.findall(message)) >= _LEAST_WORDS:
-            gravity = 2 if _GRAVE.search(line, 0, head) else 1 if _WARNING.search(line, 0, head) else 0
+        if any(map(str.isalnum, line[:head])) and len(split_names(message)) >= _LEAST_WORDS:
+            gravity = 2 if _GRAVE.search(line, 0, head) else 1 if "warn" in line[:head].lower() else 0
             weights[message] = max((gravity, place), weights.get(message, (0, 0)))
     gravest = max((gravity for gravity, _ in weights.values()), default=0)
     of_it = [message for message, (gravity, _) in weights.items() if gravity == gravest]
