@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate
+from carrel.model.patterns import whole_word
 from carrel.question import query_words
 from carrel.question.prepare import SearchText
 
@@ -26,7 +26,7 @@ def corrected(view: SnapshotView, search_text: SearchText, candidates: Sequence[
     text = question.text
     for name in question.names[:_MOST_NAMES]:
         if near := view.near_names(name, 1):
-            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", near[0].replace("\\", r"\\"), text)
+            text = whole_word(name).sub(near[0].replace("\\", r"\\"), text)
     if text == question.text:
         return None
     # The vector of a mistyped word says nothing, that of a sentence with one enough.

@@ -12,15 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 from carrel.model.conversation import Message
-from carrel.model.native import SecretOptions, mask_secrets
-from carrel.model.patterns import lazy_pattern
+from carrel.model.native import SecretOptions, mask_secrets, split_names
 
 Mask = Callable[[str], str]
-_MARK = lazy_pattern(r"\[secret: [^\]\n]*\]")
-_MASKED = "[secret]"
-_PLACE = lazy_pattern(
-    r"(?i)(?:page|next|prev|previous|continuation|continue|start|sync|resume|pagination)[_-]?(?:page[_-]?)?token"
-)
+_MARK, _MASKED = "[secret: ", "[secret]"
+_PLACES = frozenset("continuation continue next page pagination prev previous resume start sync".split())  # noqa: SIM905
 """Fields with a token that says where a list goes on: it opens nothing, and no further page could be asked for without it."""
 _PATH = "question.txt"
 """A question is read as the text of such a file."""
@@ -51,14 +47,19 @@ def _mask_field(name: str, value: Any, mask: Mask) -> Any:
         return mask_fields(value, mask)
     if isinstance(value, list | tuple):
         return [_mask_field(name, item, mask) for item in value]
-    if not isinstance(value, str) or (shown := mask(value)) != value or _PLACE.fullmatch(name):
+    if not isinstance(value, str) or (shown := mask(value)) != value or _says_place(name):
         return shown if isinstance(value, str) else value
     # As a file of settings would have it, which is what the rules for names read.
     line = json.dumps({name: value}, ensure_ascii=False)
     if (shown := mask(line)) == line:
         return value
-    mark = _MARK.search(shown)
-    return mark[0] if mark else _MASKED
+    _, mark, rest = shown.partition(_MARK)
+    return f"{mark}{rest.partition(']')[0]}]" if mark else _MASKED
+
+
+def _says_place(name: str) -> bool:
+    first, *more = split_names(name)
+    return first in _PLACES and more in (["token"], ["page", "token"])
 
 
 def masked_history(history: Sequence[Message], mask: Mask) -> tuple[Message, ...]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from carrel.model.patterns import lazy_pattern
-
-_WORD = lazy_pattern(r"\w+")
 _SMALL_TALK = frozenset(
     """
     afternoon again awesome bye cheers continue cool day evening everyone fine friend fun good goodbye great greetings haha
@@ -23,5 +20,5 @@ _BETWEEN = frozenset(
 
 def is_small_talk(text: str) -> bool:
     """Tell whether a text only greets, thanks or agrees."""
-    words = _WORD.findall(text.casefold())
+    words = "".join(char if char.isalnum() or char == "_" else " " for char in text.casefold()).split()
     return any(word in _SMALL_TALK for word in words) and all(word in _SMALL_TALK or word in _BETWEEN for word in words)

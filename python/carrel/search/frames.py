@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, ChunkInfo
+from carrel.model.patterns import whole_word
 from carrel.model.types import Query
 from carrel.question.stack_frames import Frame
 from carrel.search.candidates import allowed, native_filter
@@ -90,7 +90,7 @@ class _Files:
     def _holds(self, chunk: ChunkInfo, name: str) -> bool:
         """Tell whether a chunk has a name in its text, as it has that of a function within its function."""
         text = self._view.lines(chunk.path, chunk.start_line, chunk.end_line) if name else ""
-        return not name or bool(text and re.search(rf"\b{re.escape(name)}\b", text))
+        return not name or bool(text and whole_word(name).search(text))
 
 
 def _lines_off(chunk: ChunkInfo, frame: Frame) -> int:

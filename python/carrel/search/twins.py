@@ -21,12 +21,12 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query
 from carrel.search.order import Order
 
-_LINE = lazy_pattern(r"(\w+) (\w+)(?: < ([\w ]+))?(?:: ([\w ]+))?$", re.MULTILINE)
-_ROWS = _LINE.findall(Path(__file__).with_name("variants.txt").read_text("utf-8"))
-_KINDS = {name: kind for kind, name, _, _ in _ROWS}
-_FITTING = {name: (name, *wider.split()) for _, name, wider, _ in _ROWS}
+_ROWS = [row.split(":") for row in Path(__file__).with_name("variants.txt").read_text("utf-8").splitlines() if row[0] != "#"]
+_WIDER = [(*head.partition(" < ")[0].split(), head.partition(" < ")[2]) for head, *_ in _ROWS]
+_KINDS = {name: kind for kind, name, _ in _WIDER}
+_FITTING = {name: (name, *wider.split()) for _, name, wider in _WIDER}
 """By the name of what is wanted, the names of variants that serve, best first."""
-_NAMES = {word: name for _, name, _, words in _ROWS for word in (words or name).split()}
+_NAMES = {word: name for (_, *words), name in zip(_ROWS, _KINDS, strict=True) for word in (words[0] if words else name).split()}
 _SYSTEMS = "|".join(word for word, name in _NAMES.items() if _KINDS[name] == "system" and len(word) > 2)
 _MARK = lazy_pattern(
     rf"(?<![a-z\d.])(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![a-z\d])"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from string import hexdigits
 from typing import TypeVar
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
-from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChunkId, ChunkRef, Embedder, SourceCandidate, Unavailable
 from carrel.model.types import Chunk, Query
 from carrel.model_calls.embedding import QUERY_SECONDS
@@ -18,7 +18,6 @@ from carrel.search.retriever import retrieve, to_chunk
 
 T = TypeVar("T")
 GONE = "isn't in the index any more: it was changed or deleted"
-_CHUNK_ID = lazy_pattern(r"[0-9a-f]{32}")
 
 
 class WorkspaceSource:
@@ -68,7 +67,7 @@ class WorkspaceSource:
 
     def _read(self, refs: Sequence[ChunkRef], cancel: CancelToken) -> list[Chunk | Unavailable]:
         view = self._view()
-        ours = [ref for ref in refs if ref.source == self.name and _CHUNK_ID.fullmatch(ref.id)]
+        ours = [ref for ref in refs if ref.source == self.name and _is_id(ref.id)]
         docs = {ref: doc for ref, doc in zip(ours, view.resolve([ref.id for ref in ours]), strict=True) if doc is not None}
         texts = dict(zip(docs, view.read_current(list(docs.values()), cancel), strict=True))
         answer: list[Chunk | Unavailable] = []
@@ -76,6 +75,11 @@ class WorkspaceSource:
             text = texts.get(ref, GONE)
             answer.append(Unavailable(ref, text) if isinstance(text, str) else to_chunk(text))
         return answer
+
+
+def _is_id(text: str) -> bool:
+    """Tell whether a text is a chunk's id, 128 bits in hexadecimal: the core takes nothing else."""
+    return len(text) == 32 and not text.strip(hexdigits)
 
 
 async def _on_thread(work: Callable[[CancelToken], T]) -> T:
