@@ -37,19 +37,18 @@ _POINTER = lazy_pattern(
 _HERE = lazy_pattern(
     r"(?i)\b(?:this|the\s+(?:current|open|active|selected)|current|selected|open)\s+(?:\w+\s+)?(?:(?P<file>file|module|script"
     r"|document)|(?P<type>class|component|type|struct)|function|method|code|selection|snippet|block|lines?|test)\b"
-    r"|\bselect(?:ion|ed)\b|\bhighlighted\b|\bhere\b"
+    r"|\bselect(?:ion|ed)\b|\bhighlighted\b|\bhere\b|\b(?P<this>this|these)\b"
 )
-_THIS = lazy_pattern(r"(?i)\b(?:this|these)\b")
 _USERS = lazy_pattern(
     r"(?i)\b(?:who|what|which|where|when)\b.{0,60}\b(?:call|us|run|add|referenc|import|invok|depend)(?:s|es?|ed|ers?|ing)?\b(?<!user)"
     r"|\bwho\b.{0,40}\b(?:creat|mak|build|instantiat|construct|register|set|trigger|start)(?:s|es)\b"
 )
-_TESTS = lazy_pattern(r"(?i)\b(?:tests?|tested|unittests?|specs?)\b")
+_TESTS = frozenset("spec specs test tested tests unittest unittests".split())  # noqa: SIM905
 _LEFT_OUT = lazy_pattern(r"(?ms)<rag_context>.*?(?:</rag_context>|\Z)|^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)")
 _QUOTED = lazy_pattern(r"`([^\W\d][\w.:#$!?-]{1,99})(?=[`(\s])[^`\n]{0,99}`")
 _PATH = lazy_pattern(r"`?(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()`?")
-_TABLE_HEAD = lazy_pattern(r"(?m)^\|.*\n\|[ \t|:-]+$")
-_ITEM = lazy_pattern(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(.+)\|[ \t]*$")
+_ITEM = lazy_pattern(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(?![ \t|:-]+$)(.+)\|[ \t]*$(?!\n\|[ \t|:-]+$)")
+"""An item of a list, or a row of a table that isn't its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
     text, path = query.text.strip(), query.active_path
     if not text or len(text) > _LONGEST or issue_text.read(text):
         return FollowUp()
-    tests, users = _TESTS.search(text) is not None, _USERS.search(text) is not None
+    tests, users = not _TESTS.isdisjoint(split_names(text)), _USERS.search(text) is not None
     if path and (here := _in_front(query)):
         name = symbol or PurePosixPath(path).stem
         meant = _with_name(text, here, name, (), as_written=users and symbol is not None)
@@ -129,9 +128,10 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
 def _in_front(query: Query) -> re.Match[str] | None:
     """Return the words of a question that stand for the file, or the lines, in front."""
     text = query.text
-    if query.active_path and (here := _HERE.search(text)) and not _names(_HERE.sub(" ", text)):
+    said = list(_HERE.finditer(text)) if query.active_path else []
+    if (here := next((match for match in said if not match["this"]), None)) and not _names(_HERE.sub(" ", text)):
         return here
-    return _THIS.search(text) if query.active_path and query.selection and len(telling_words(text)) <= _FEW else None
+    return said[0] if said and query.selection and len(telling_words(text)) <= _FEW else None
 
 
 def _meant(text: str, answer: str, names: Sequence[str], before: str) -> tuple[str, list[str]]:
@@ -139,7 +139,7 @@ def _meant(text: str, answer: str, names: Sequence[str], before: str) -> tuple[s
     name = next(iter(names), "")
     if place := next((match for match in _POINTER.finditer(text) if match["place"] or match["number"]), None):
         at = int(place["number"]) - 1 if place["number"] else _PLACES[place["place"].lower()]
-        items = [item or row for item, row in _ITEM.findall(_TABLE_HEAD.sub("", answer))]
+        items = [item or row for item, row in _ITEM.findall(answer)]
         if len(items) > 1 and -len(items) <= at < len(items):
             return next(iter(_names(items[at])), ""), telling_words(items[at])[:_MOST_WORDS]
         name = names[at] if -len(names) <= at < len(names) else name

@@ -76,9 +76,6 @@ _NAMED_PLACE = lazy_pattern(
 )
 """A place that a person may name in a sentence: `shop/job.py:17`, "line 17 of the Makefile"; the index says whether it is one."""
 
-_NEXT_TRACE = lazy_pattern(r"^(?!Stack trace:)\S|\bcause", re.MULTILINE | re.IGNORECASE)
-"""A line between two frames that says that they belong to two traces."""
-
 # What compilers make of the function that somebody wrote.
 _MADE_OF = tuple(
     lazy_pattern(pattern)
@@ -90,8 +87,9 @@ _MADE_OF = tuple(
     )
 )
 _SUFFIXES = lazy_pattern(r"(?: \[as [^\]]{0,200}\]|\[[^\[\]]{0,200}\]|`\d+|::\{\{closure\}\}|::h[0-9a-f]{16}|\.func\d+|\.\d+)+$")
-_INSIDE = lazy_pattern(r"^(?:block|ensure|rescue)\b.{0,30} in ")
-_QUALIFIERS = lazy_pattern(r"[.:>#\\/]+")
+_INSIDE = ("block", "ensure", "rescue")
+"""What Ruby puts before the name of the method around: `block (2 levels) in total`."""
+_QUALIFIERS = str.maketrans(":>#\\/", ".....")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +148,19 @@ def _traces(places: list[_Place], text: str) -> Iterator[list[Frame]]:
     trace: list[Frame] = []
     last: _Place | None = None
     for here in places:
-        if last and not (
-            here.innermost_first and last.innermost_first and not _NEXT_TRACE.search(text[last.end : here.start].strip("\n"))
-        ):
+        if last and not (here.innermost_first and last.innermost_first and not _parts_traces(text[last.end : here.start])):
             yield trace[::-1]
             trace = []
         trace.append(here.frame)
         last = here
     yield trace[::-1]
+
+
+def _parts_traces(between: str) -> bool:
+    """Tell whether a line between two frames says that they belong to two traces."""
+    return any(
+        "cause" in line.lower() or (line and not line[0].isspace() and line != "Stack trace:") for line in between.split("\n")
+    )
 
 
 def _path(written: str) -> str:
@@ -167,8 +170,10 @@ def _path(written: str) -> str:
 
 def _own_name(function: str) -> str:
     """Return the last part of a qualified name; names that stand for no definition (`<module>`, `<anonymous>`) give nothing."""
-    name = _INSIDE.sub("", function.strip())
+    name = function.strip()
+    if name.startswith(_INSIDE):
+        name = name.rpartition(" in ")[2]
     if made_of := next(filter(None, (pattern.search(name) for pattern in _MADE_OF)), None):
         return made_of[1]
-    last = _QUALIFIERS.split(_SUFFIXES.sub("", name).rstrip("."))[-1]
-    return last if re.fullmatch(r"\w+[?!]?", last) else ""
+    last = _SUFFIXES.sub("", name).rstrip(".").translate(_QUALIFIERS).rpartition(".")[2]
+    return last if last.rstrip("?!").isidentifier() else ""
