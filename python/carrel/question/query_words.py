@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from carrel.model import native
 from carrel.model.native import split_names, stem
@@ -25,12 +26,6 @@ _STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
 
-_SYMBOL_QUERY = lazy_pattern(
-    r"""^(?:[^\W\d]\w*(?:(?:::|\\|->|\.|\#)[^\W\d]\w*)+[?!]?   # qualified: a::b, a.b, A#b
-        |_\w+ | \w+_\w* | [a-z]\w*[A-Z]\w* | [A-Z]\w*[?!]?)$   # snake_case, camelCase, PascalCase
-    """,
-    re.VERBOSE,
-)
 _NAMED = lazy_pattern(
     r"""`([^`\s]+)`                                                  # in backticks
         |\b([^\W\d]\w*(?:(?:::|\.|->|\#)[^\W\d]\w*)+)                # qualified
@@ -65,11 +60,7 @@ ASKING = lazy_pattern(
 )
 """What a question begins with that says what to do, not what it is about."""
 _TOKEN = lazy_pattern(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
-_CODE = lazy_pattern(r"(?=.{0,200}[\d_]|.{0,200}[a-z][A-Z])\S{1,200}")
-"""One token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
 _LONGEST_SYMBOL = 200
-_WORD = lazy_pattern(r"[^\W\d](?:[\w-]*\w)?[\w?!*]")
-"""A name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
 _SEPARATOR = lazy_pattern(r"::|\\|->|\.|#")
 
 
@@ -137,15 +128,15 @@ def read(text: str) -> ParsedQuery:
         scope = heading[1] or ""
         text = f"{scope} {text[heading.end() :]}".strip()
     identifier = _identifier(text)
-    is_symbol = _SYMBOL_QUERY.match(identifier) is not None
+    is_symbol = _is_symbol(identifier)
     text = identifier if is_symbol else text
-    names: list[str] = [_SEPARATOR.split(identifier)[-1]] if identifier else []
-    names += [_SEPARATOR.split(name)[-1] for match in _NAMED.finditer(text) for name in match.groups() if name]
+    names: list[str] = [last_part(identifier)] if identifier else []
+    names += [last_part(name) for match in _NAMED.finditer(text) for name in match.groups() if name]
     rest = ASKING.sub("", text)
     words = telling_words(rest) or split_names(rest)
     telling = [token for token in _TOKEN.findall(rest) if token.lower() not in _STOP_WORDS]
     about = " ".join(telling).strip(".,;:!?\"'`()")
-    quoted = about if _CODE.fullmatch(about) else whole if meant else text
+    quoted = about if is_code(about) else whole if meant else text
     return ParsedQuery(
         text=text,
         scope=frozenset(stem(word) for word in split_names(scope.rpartition("/")[2])),
@@ -166,7 +157,19 @@ def _identifier(text: str) -> str:
     """
     bare = text[: _LONGEST_SYMBOL + 1].strip("`'\"").removesuffix("()")
     fits = len(bare) <= _LONGEST_SYMBOL and bare.lower() not in _STOP_WORDS
-    return bare if fits and (_SYMBOL_QUERY.match(bare) or _WORD.fullmatch(bare)) else ""
+    return bare if fits and (_is_symbol(bare) or _is_word(bare)) else ""
+
+
+def _is_symbol(text: str) -> bool:
+    """Tell whether a text is a qualified name, or one that is written as no word is."""
+    parts = _SEPARATOR.split(text.rstrip("?!"))
+    return all(map(str.isidentifier, parts)) and (len(parts) > 1 or "_" in text or text != text.lower())
+
+
+def _is_word(text: str) -> bool:
+    """Tell a name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
+    parts = text.rstrip("?!*").split("-")
+    return len(text) > 1 and parts[0].isidentifier() and all(f"_{part}".isidentifier() for part in parts) and parts[-1] != ""
 
 
 def is_named(symbol: str, identifier: str) -> bool:
@@ -184,6 +187,11 @@ def ends_with(symbol: str, identifier: str) -> bool:
     return parts[-len(wanted) :] == wanted and (len(wanted) > 1 or parts[-2:] != 2 * wanted)
 
 
+def last_part(name: str) -> str:
+    """Return a name without its qualifiers."""
+    return _SEPARATOR.split(name)[-1]
+
+
 def _parts(symbol: str) -> list[str]:
     return _SEPARATOR.split(symbol.removesuffix(" (header)"))  # as the chunk of a class's head is called
 
@@ -194,5 +202,7 @@ def telling_words(text: str) -> list[str]:
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text is one token that is no word of speech."""
-    return _CODE.fullmatch(text) is not None
+    """Tell whether a text is one token that is no word of speech: `max_size`, `ORA-12154`, `E0382`."""
+    if not 0 < len(text) <= _LONGEST_SYMBOL or len(text.split()) != 1:
+        return False
+    return any(char.isdigit() or char == "_" for char in text) or any(a.islower() and b.isupper() for a, b in pairwise(text))

@@ -13,9 +13,10 @@ from typing import Literal
 
 from carrel.model.lines import rows_of
 from carrel.model.native import CancelToken, Candidate, path_kinds
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import lazy_pattern, whole_word
 from carrel.model.types import Hit, Query, Signals
 from carrel.question import query_words
+from carrel.question.query_words import last_part
 from carrel.search.candidates import allowed, native_filter
 from carrel.search.passages import Passage
 from carrel.search.pieces import head_of, runs_of
@@ -62,17 +63,19 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
 _READ = tuple((kind, lazy_pattern(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_LEAD = lazy_pattern(r"^(?:(?:and|but|so|ok|okay|yes|thanks?|then|also|now|hm+)\b[\s,.!:-]*)+", re.IGNORECASE)
+_LEAD = frozenset("also and but hm hmm now ok okay so thank thanks then yes".split())  # noqa: SIM905
 _NO_NAMES = frozenset(
     "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
 )
-_SEPARATOR = lazy_pattern(r"::|->|\.|#|:")
 _CALLED = lazy_pattern(r"([^\W\d]\w*)\s*(?:::\s*<[^<>()]{0,80}>|<[^<>()]{0,80}>)?!?\(")
-_IMPORT = lazy_pattern(r"\s*(?:import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()")
-_COMMENT = lazy_pattern(r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|''')")
-_ASSERTED = lazy_pattern(r"\s*(?:var\s+)?_\s+[\w.]+(?:\[[^\]]*\])?\s*=")
-"""Go's way to say that a type implements an interface: `var _ Store = (*Memory)(nil)`."""
-_DECLARES = lazy_pattern(r"\b(?:class|interface|struct|trait|impl|type|enum|record|protocol|extends|implements)\b")
+_NO_CODE = lazy_pattern(
+    r"\s*(?://|#(?!\w)|/?\*|--|;|\"\"\"|\'\'\'|import\b|from\b.*\bimport\b|use\s|#\s*include\b|export\b.*\bfrom\b|.*\brequire\s*\()"
+)
+"""A line that is a comment, or an import."""
+_DECLARES = lazy_pattern(
+    r"\b(?P<type>class|interface|struct|trait|type|enum|record|protocol)\s+|\b(?:impl|extends|implements)\b|\s*var\s+_\s"
+)
+"""A line that may say what a type extends: in Go that is `var _ Store = (*Memory)(nil)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +90,13 @@ def read(text: str) -> NameQuestion | None:
     """Return what a question asks about a name; None where it has another form."""
     if len(text) > _LONGEST:
         return None
-    text = _LEAD.sub("", text.strip())
+    words = text.split()
+    while words and words[0].strip(",.!:-").lower() in _LEAD:
+        del words[0]
+    text = " ".join(words)
     for kind, form in _READ:
         if match := form.match(text):
-            name = [part for part in _SEPARATOR.split(match["name"]) if part][-1]
+            name = last_part(match["name"])
             return None if name.lower() in _NO_NAMES else NameQuestion(kind, name)
     return None
 
@@ -110,8 +116,7 @@ def related(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel: CancelT
         return look.callees(question.name, defining[0]) if defining else ()
     if question.kind == "definitions":
         return tuple(_at_head(hit, question.name) for hit in defining)
-    word = _whole_word(question.name)
-    return look.users(question.name, word) if question.kind == "users" else look.heirs(question.name, word)
+    return look.users(question.name) if question.kind == "users" else look.heirs(question.name)
 
 
 def related_first(retrieval: Retrieval, ranking: Ranking, query: Query, cancel: CancelToken) -> Retrieval:
@@ -149,20 +154,20 @@ class _Lookup:
         [listed] = self._ranking.view.exact_definitions([name], MOST_CHUNKS)
         return [hit for hit in self._read([doc for doc, _ in listed]) if _is_called(hit, name)]
 
-    def users(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
+    def users(self, name: str) -> tuple[Passage, ...]:
         """Return the lines that use a name: calls before other code, then imports, comments and documents; tests last.
 
         Definitions of the name that call another of it (a wrapper, an override) come behind what else does the same.
         """
-        call = re.compile(word.pattern + r"\s*(?:::\s*<[^<>]{0,80}>|<[^<>()]{0,80}>)?[!?]?\(")
+        word, called = whole_word(name), name.rstrip("!?")
         ranked: list[tuple[tuple[bool, int, bool], Hit, list[int]]] = []
         for hit in self._holding(name, own_last=True):
             rows = rows_of(hit.chunk.text)
             defines = _is_called(hit, name)
             head = head_of(rows, hit.chunk.signature) if defines else range(0)
             uses = [at for at, row in enumerate(rows) if at not in head and word.search(row)]
-            code = [at for at in uses if not _IMPORT.match(rows[at]) and not _COMMENT.match(rows[at])]
-            calls = [at for at in code if call.search(rows[at])]
+            code = [at for at in uses if not _NO_CODE.match(rows[at])]
+            calls = [at for at in code if called in _CALLED.findall(rows[at])]
             chosen = calls or code or uses
             if chosen:
                 kind = 2 if hit.chunk.source != "code" else 0 if calls else 1 if code else 2
@@ -171,9 +176,9 @@ class _Lookup:
         ranked.sort(key=lambda entry: entry[0])
         return tuple(passage for _, hit, rows in ranked for passage in _around(hit, rows, LINES_AROUND))
 
-    def heirs(self, name: str, word: re.Pattern[str]) -> tuple[Passage, ...]:
+    def heirs(self, name: str) -> tuple[Passage, ...]:
         """Return the declarations that name a type as what they extend or implement."""
-        itself = re.compile(rf"\b(?:class|interface|struct|trait|type|enum|record|protocol)\s+{re.escape(name)}\b")
+        word = whole_word(name)
         passages: list[Passage] = []
         for hit in self._holding(name):
             rows = rows_of(hit.chunk.text)
@@ -181,9 +186,9 @@ class _Lookup:
                 at
                 for at, row in enumerate(rows)
                 if word.search(row)
-                and (_DECLARES.search(row) or ((said := _ASSERTED.match(row)) and word.search(said[0])))
-                and not itself.search(row)
-                and not _COMMENT.match(row)
+                and (declared := _DECLARES.search(row))
+                and not (declared["type"] and word.match(row, declared.end()))
+                and not _NO_CODE.match(row)
             ]
             passages += _around(hit, lines, 1)
         return tuple(passages)
@@ -211,7 +216,7 @@ class _Lookup:
 
         def behind(candidate: Candidate) -> tuple[bool, bool, float, str, int]:
             """Order chunks, since more may hold the name than are read: tests, and with `own_last` its definitions, are last."""
-            defines = own_last and _last_part(candidate.symbol) == name
+            defines = own_last and last_part(candidate.symbol) == name
             return ("test" in path_kinds(candidate.path), defines, -candidate.lexical, candidate.path, candidate.start_line)
 
         best = sorted(candidates, key=behind)
@@ -234,17 +239,9 @@ class _Lookup:
         return hits
 
 
-def _whole_word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-
-
 def _is_called(hit: Hit, name: str) -> bool:
     chunk = hit.chunk
-    return chunk.source == "code" and (_last_part(chunk.symbol) == name or name in chunk.definitions)
-
-
-def _last_part(symbol: str) -> str:
-    return _SEPARATOR.split(symbol)[-1]
+    return chunk.source == "code" and (last_part(chunk.symbol) == name or name in chunk.definitions)
 
 
 def _around(hit: Hit, rows: Sequence[int], lines: int) -> list[Passage]:
@@ -257,7 +254,7 @@ def _around(hit: Hit, rows: Sequence[int], lines: int) -> list[Passage]:
 def _at_head(hit: Hit, name: str) -> Passage:
     """Return the lines at which a chunk defines a name."""
     rows = rows_of(hit.chunk.text)
-    word = _whole_word(name)
+    word = whole_word(name)
     head = head_of(rows, hit.chunk.signature)
     at = next((row for row in (*head, *range(len(rows))) if word.search(rows[row])), 0)
     return Passage(hit, at, min(HEAD_LINES, len(rows) - at))
