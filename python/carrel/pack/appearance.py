@@ -26,7 +26,8 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk
 
 LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\u0085\u2028\u2029"
-_LINE_ENDS = lazy_pattern(rf"[{LINE_ENDS}]+")
+_BREAKS = lazy_pattern(rf"[\t{LINE_ENDS}]+")
+_CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 
 # Letters and symbols that are blank though their category says otherwise: the Hangul fillers, the empty Braille pattern, the
 # null notehead, the object replacement character and the replacement character.
@@ -64,8 +65,7 @@ _LOOKALIKES = {
 _SEEN_AS = {char: plain for plain, chars in _LOOKALIKES.items() for char in chars}
 
 # "Tags" spell ASCII invisibly. Most readers see nothing, some models read the letters: both readings are looked at.
-_TAGS = lazy_pattern("[\U000e0020-\U000e007e]")
-_VARIANTS = lazy_pattern("[\ufe00-\ufe0f\U000e0100-\U000e01ef\u034f\u17b4\u17b5]")
+_VARIANTS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x034F, 0x17B4, 0x17B5)))
 _UNTAGGED = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 
 
@@ -115,8 +115,7 @@ def escape(pattern: re.Pattern[str], text: str) -> tuple[str, bool]:
     The pattern is for folded text: it looks ahead for what shall follow the backslash.
     """
     places: set[int] = set()
-    readings = (text, text.translate(_UNTAGGED)) if _TAGS.search(text) else (text,)
-    for reading in readings:
+    for reading in (text,) if text.isascii() else {text, text.translate(_UNTAGGED)}:
         ends = [match.end() for match in pattern.finditer(folded(reading))]
         if ends:
             starts = [0, *(at + 1 for at in _positions(reading))]
@@ -129,18 +128,17 @@ def escape(pattern: re.Pattern[str], text: str) -> tuple[str, bool]:
 
 def one_line(text: str) -> str:
     """Give a name on one line, without control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", _LINE_ENDS.sub(" ", text))
+    return _BREAKS.sub(" ", text).translate(_CONTROLS)
 
 
 def visible(text: str) -> str:
     """Return a text on one line in which all that a reader wouldn't see is spelled out, such as `\\u200b`."""
-    flat = re.sub(rf"[\t{LINE_ENDS}]+", " ", text)
-    return "".join(char if _is_seen(char) else f"\\u{ord(char):04x}" for char in flat)
+    return "".join(char if _is_seen(char) else f"\\u{ord(char):04x}" for char in _BREAKS.sub(" ", text))
 
 
 def _is_seen(char: str) -> bool:
     """Tell whether a character shows; selectors of variants carry text unseen as well."""
-    return char.isprintable() and char not in _BLANK and not _VARIANTS.match(char)
+    return char.isprintable() and char not in _BLANK and char not in _VARIANTS
 
 
 def _positions(text: str) -> Iterator[int]:

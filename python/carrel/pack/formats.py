@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from carrel.model.patterns import lazy_pattern
@@ -22,7 +23,6 @@ SEPARATOR = "\n\n---\n\n"
 HEADER = "Source: {source}"
 
 # Patterns for folded text: no blanks, small letters, line feeds alone.
-_TAG = lazy_pattern(rf"<(?=\n*/?\n*(?:{spelled('rag')}|{spelled('code')})\n*_\n*{spelled('context')})")
 _SEPARATOR_LINE = lazy_pattern(r"^(?=---$)", re.MULTILINE)
 _TOOL_HEADER = lazy_pattern(r"^(?=---[^\n]*\([il][il]nes\d)", re.MULTILINE)
 _SOURCE_HEADER = lazy_pattern(r"^(?=source:[^\n]*:\d+-\d+(?:\([^\n]*)?$)", re.MULTILINE)
@@ -69,7 +69,7 @@ class XmlForm:
     def block(self, item: ContextItem) -> str:
         """Return `<code_context file lines symbol>`, the code, the end tag."""
         chunk = item.hit.chunk
-        code, changed = escape(_TAG, item.text)
+        code, changed = escape(_tags("rag_context", "code_context"), item.text)
         note = f' note="{_attribute(chunk.note)}"' if chunk.note else ""
         marks = note + (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
         symbol = f' symbol="{_attribute(chunk.symbol)}"' if chunk.symbol else ""
@@ -205,9 +205,13 @@ def _without(separator: str, code: str) -> str:
 
 def quoted(tag: str, text: str, *others: str) -> str:
     """Put somebody's words between tags of this name, which they can't close; nor can they open or close one of the others."""
-    names = "|".join(spelled(name) for name in (tag, *others))
-    harmless, _ = escape(re.compile(rf"<(?=\n*/?\n*(?:{names}))"), text)
+    harmless, _ = escape(_tags(tag, *others), text)
     return f"<{tag}>\n{_body(harmless)}\n</{tag}>"
+
+
+@lru_cache(maxsize=64)
+def _tags(*names: str) -> re.Pattern[str]:
+    return re.compile(rf"<(?=\n*/?\n*(?:{'|'.join(map(spelled, names))}))")
 
 
 def form_of(name: Format) -> Form:
@@ -226,7 +230,7 @@ def _body(code: str) -> str:
 
 
 def _attribute(value: str) -> str:
-    value, _ = escape(_TAG, one_line(value))
+    value, _ = escape(_tags("rag_context", "code_context"), one_line(value))
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         value = value.replace(character, entity)
     return value
