@@ -39,7 +39,7 @@ TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST _BEFORE_POINTER _FEW", TURNS),
-    ("search.conversation", "SHARE", TURNS),
+    ("search.order", "SHARE", TURNS),
     ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BY_MEANING BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),
     ("search.localize", "_FILE_PLACE _FILE_SCORE _FILE_TITLE_DENSE _FILE_TITLE_LEXICAL", ISSUES),

@@ -6,7 +6,7 @@ import pytest
 from tests.question.test_follow_up import FILES
 from tests.support.texts import ask, indexed
 
-from carrel.question.small_talk import is_small_talk
+from carrel.question.query_words import is_small_talk
 from carrel.search.certainty import FLOOR, GUESSES, OF_A_TRACE, UNSURE, is_enough
 
 VIEW = indexed(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.model.native import Candidate
-from carrel.search.conversation import joined as join
 from carrel.search.order import Order, Place, sort
+from carrel.search.order import joined as join
 
 
 def search(*found: tuple[int, str, float]) -> Order:

@@ -16,8 +16,7 @@ from carrel.model.native import Candidate, detect_language, path_kinds, split_na
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query, both_ends
 from carrel.question import issue_text, query_words
-from carrel.question.query_words import telling_words
-from carrel.question.small_talk import is_small_talk
+from carrel.question.query_words import is_small_talk, telling_words
 
 _MOST_TURNS, _LONGEST = 6, 200
 """Turns that are read, and characters of a question that may lean on them: a longer one says itself what it is about."""

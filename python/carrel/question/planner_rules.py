@@ -8,7 +8,6 @@ from typing import Literal
 from carrel.model.conversation import Message
 from carrel.model.native import split_names
 from carrel.question import issue_text, query_words
-from carrel.question.small_talk import is_small_talk
 
 Step = Literal["rewrite", "divide", "imagine"]
 """Rewriting (spec D3), sub-queries (D4), a hypothetical answer (D5)."""
@@ -66,7 +65,7 @@ def can_be_planned(text: str) -> bool:
 
 
 def _asks(text: str) -> bool:
-    return bool(text.strip()) and not is_small_talk(text)
+    return bool(text.strip()) and not query_words.is_small_talk(text)
 
 
 def _asks_for_several(text: str) -> bool:

@@ -13,7 +13,6 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import ChunkId
 from carrel.question.languages import in_english
 from carrel.question.routing_rules import asks_for_documents
-from carrel.question.small_talk import is_small_talk
 from carrel.question.stack_frames import Frame, named_places
 
 # Words of questions, not of code. Everything else may be a name.
@@ -25,6 +24,22 @@ _STOP_WORDS = frozenset(
     were what when where which who why will with would you your
     """.split()  # noqa: SIM905 - a list of words reads best as text
 )
+
+_SMALL_TALK = frozenset(
+    """
+    afternoon again awesome bye cheers continue cool day evening everyone fine friend fun good goodbye great greetings haha
+    hello help helped hey hi hm hmm interesting job joke later lol lot luck mind moment morning much name never nice night no
+    nope now ok okay perfect please right see sorry sounds speak sure tell thank thanks think tired today tomorrow too
+    understand very wait week weekend welcome well whats wonderful wow wrong yeah yep yes
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+_BETWEEN = frozenset(
+    """
+    a all am an and are be can could did do does don everybody for going have how i is it m me my of on one s so t that the
+    there this to up was we what who will with work would you your
+    """.split()  # noqa: SIM905 - a list of words reads best as text
+)
+"""Words that greet, thank or agree, and those that stand between them."""
 
 _NAMED = lazy_pattern(
     r"""`([^`\s]+)`                                                  # in backticks
@@ -206,3 +221,9 @@ def is_code(text: str) -> bool:
     if not 0 < len(text) <= _LONGEST_SYMBOL or len(text.split()) != 1:
         return False
     return any(char.isdigit() or char == "_" for char in text) or any(a.islower() and b.isupper() for a, b in pairwise(text))
+
+
+def is_small_talk(text: str) -> bool:
+    """Tell whether a text only greets, thanks or agrees."""
+    words = "".join(char if char.isalnum() or char == "_" else " " for char in text.casefold()).split()
+    return any(word in _SMALL_TALK for word in words) and all(word in _SMALL_TALK or word in _BETWEEN for word in words)

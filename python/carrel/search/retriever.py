@@ -19,16 +19,14 @@ from carrel.model.native import (
 from carrel.model.types import Chunk, Dropped, Filters, Hit, Query, Span
 from carrel.question import query_words
 from carrel.question.issue_text import IssueText
-from carrel.question.mistyped import corrected
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
-from carrel.search.candidates import Stopwatch, search_each
+from carrel.search.candidates import Stopwatch, corrected, search_each
 from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
-from carrel.search.conversation import joined
 from carrel.search.focus import focus
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.localize import LocatedFile, localize
-from carrel.search.order import Order, Place
+from carrel.search.order import Order, Place, joined
 from carrel.search.ranking import RankingContext, editor_context, rank, score, signals
 
 _NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
