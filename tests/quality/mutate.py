@@ -38,7 +38,7 @@ ISSUES = ("issues",)
 TURNS = ("follow-ups", "topic changes")
 SURE = ("questions", "unsure")
 CONSTANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST _BEFORE_POINTER _FEW", TURNS),
+    ("question.follow_up", "_SHOWN _SHOWN_TO_USERS _NO_TEST _FEW", TURNS),
     ("search.order", "SHARE", TURNS),
     ("search.certainty", "OF_QUESTION OF_SYMBOL CONFIDENCE BY_MEANING BEST", SURE),
     ("search.passages", "LEAST_SHARE SURE_FILES", ("questions", "packs")),

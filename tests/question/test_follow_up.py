@@ -62,7 +62,6 @@ def test_a_question_that_leans_is_searched_for_with_the_name_that_it_means(text:
         "and how are log files rotated and compressed?",
         "How does authentication of visitors work on phones?",
         "Where is isAction, which tells whether a value is an action?",
-        "when the user clicks save in the settings dialog, where do we set that in the database",
         "Does `parse_url` handle fragments too?",
         "where is option 3 of the installer menu drawn",
         "hello!",
@@ -89,9 +88,9 @@ def test_a_question_keeps_its_words_and_takes_nothing_without_a_conversation(tex
 
 
 @given(st.integers(0, 20))
-def test_a_pronoun_leans_after_at_most_six_words_and_a_text_of_at_most_200_characters(count: int) -> None:
+def test_a_pronoun_leans_in_a_text_of_at_most_200_characters(count: int) -> None:
     text = f"{'waiting ' * count}it"
-    assert (follow(text).text is not None) == (count <= 6)
+    assert follow(text).text is not None
     assert follow(f"{text}{' ' * 200}{'x' * 200}") == FollowUp()
 
 

@@ -22,8 +22,8 @@ _MOST_TURNS, _LONGEST = 6, 200
 """Turns that are read, and characters of a question that may lean on them: a longer one says itself what it is about."""
 _READ, _MOST_BEFORE, _MOST_NAMES, _MOST_WORDS = 20_000, 300, 30, 8
 """Characters of a turn, characters of the question before, names of an answer, words of an item in a list."""
-_BEFORE_POINTER, _FEW = 6, 3
-"""Words before a pronoun that stands for what was said, and telling words that are too few to stand alone."""
+_FEW = 3
+"""Telling words that are too few to stand alone."""
 _SHOWN, _SHOWN_TO_USERS, _NO_TEST = 0.7, 0.3, 0.1
 """Factors of scores: a file that was spoken of, the same where its users are asked for, a file without the tests asked for."""
 _PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5, "former": -2, "latter": -1, "last": -1}
@@ -118,8 +118,7 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
         return FollowUp(None, around, is_small_talk=True) if "?" in text or _POINTER.search(text) else FollowUp()
     name, words = _meant(text, "".join(answers[:1]), names or [PurePosixPath(path).stem for path in shown], before)
     pointer = _POINTER.search(text)
-    near = pointer is not None and len(text[: pointer.start()].split()) <= _BEFORE_POINTER
-    if not (name or words) or not (near or (len(telling_words(text)) <= _FEW and not _names(text))):
+    if not (name or words) or not (pointer or (len(telling_words(text)) <= _FEW and not _names(text))):
         return FollowUp(None, around)
     return FollowUp(_with_name(text, pointer, name, words, as_written=users), around, shown, False, tests, users)
 
