@@ -35,10 +35,6 @@ _LOOSE_CODE = lazy_pattern(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\
 _TRACE_HEADS = ("traceback (most recent call last):", "stack trace:", "stack backtrace:", "goroutine ")
 _DOTTED = lazy_pattern(r"\b([A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})*)\b(\s?\()?")
 _PATH = lazy_pattern(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
-_MONTHS = (
-    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?"
-    r"|Dec(?:ember)?)\b"
-)
 _LEVELS = "(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC)"
 _KEYS = "caller|level|logger|lvl|module|name|pid|severity|source|thread|time|timestamp|ts"
 # One part of what stands before a message.
@@ -46,8 +42,8 @@ _BEFORE = lazy_pattern(
     rf"""\s*(?:
         \[[^\[\]\n]{{1,80}}\] | \([^()\n]{{1,40}}\)                                                  # [worker-3], (main)
       | \d{{4}}[-/]\d\d[-/]\d\d(?:[T\s]\s?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|\s?[+-]\d\d:?\d\d)?)?   # 2026-03-02 12:01:22,345
-      | (?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?|{_MONTHS}),?\s{{1,2}}(?=\d|{_MONTHS})
-          [\w\s:.,+]{{0,30}}\d\d:\d\d(?::\d\d)?(?:\s[\w.-]{{1,60}}\s[\w./-]{{1,60}}(?:\[\d{{1,9}}\])?:)?   # Mar 2 12:01 a b:
+      | [A-Z][a-z]{{2,8}},?(?:\s{{1,2}}(?:[A-Z][a-z]{{2,8}}|\d{{1,2}}|\d{{4}}),?){{1,4}}\s\d\d:\d\d(?::\d\d)?(?:\s\d{{4}})?
+          (?:\s[\w.-]{{1,60}}\s[\w./-]{{1,60}}(?:\[\d{{1,9}}\])?:)?                                    # Mar 2 12:01 a b:
       | \d\d:\d\d:\d\d(?:[.,]\d+)?
       | (?:(?:Traceback|Uncaught|Caused\s+by|Unhandled\s+\w+|panic|goroutine\s+\d+)\b
           |Exception\s+in\s+thread\s+"[^"\n]{{0,80}}"|thread\s+'[^'\n]{{0,80}}'\s+panicked\s+at):?
