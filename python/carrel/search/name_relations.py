@@ -228,8 +228,7 @@ class _Lookup:
             allowed(self._ranking.view, docs, self._query.filters, self._cancel),
             key=lambda doc: self._place.get(doc, len(self._place)),
         )
-        left_out = [(lines.path, lines.start_line, lines.end_line) for lines in self._query.left_out]
-        read = self._ranking.view.read_best(order, MOST_CHUNKS, left_out, self._cancel, files=self._ranking.read_files)
+        read = self._ranking.read_best(order, MOST_CHUNKS, self._query, self._cancel)
         hits = []
         for doc, current in zip(order, read, strict=False):
             if not isinstance(current, str):

@@ -124,9 +124,8 @@ def whole_definition(ranking: Ranking, hits: Sequence[Hit], query: Query, cancel
     name = first.symbol.removesuffix(HEADER)
     after = [info for info in ranking.view.file_chunks(first.path) if info.start_line > first.span.start_line]
     parts = takewhile(lambda info: info.symbol == name or f"{info.container}.".startswith(f"{name}."), after)
-    left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
     docs = [candidate.doc, *(info.doc for info in parts)][:MOST_CHUNKS]
-    read = ranking.view.read_best(docs, MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
+    read = ranking.read_best(docs, MOST_CHUNKS, query, cancel)
     chunks = [to_chunk(current) for current in read if not isinstance(current, str)]
     hit_of = {hit.chunk.id: hit for hit in hits}
     whole = [replace(hit_of.get(chunk.id, hits[0]), chunk=chunk, focus=None) for chunk in chunks]
@@ -164,8 +163,7 @@ def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: Can
     ids = {hit.chunk.id for hit in sure}
     alone = [r for r in alone if r.score >= LEAST_SHARE * top or r.id in ids]
     alone.sort(key=lambda r: (r.id not in ids, -r.score, r.path, r.start_line))
-    left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    read = ranking.view.read_best([r.doc for r in alone], MOST_CHUNKS, left_out, cancel, files=ranking.read_files)
+    read = ranking.read_best([r.doc for r in alone], MOST_CHUNKS, query, cancel)
     candidates: list[tuple[Hit, float]] = []
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):

@@ -62,6 +62,11 @@ class Ranking:
         """Return the question that a candidate was found for."""
         return self.contexts.get(doc, self.context)
 
+    def read_best(self, docs: Sequence[int], most: int, query: Query, cancel: CancelToken) -> Sequence[CurrentChunk | str]:
+        """Read chunks as they stand now, in their order, up to so many that can be given; of others the reason why not."""
+        left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
+        return self.view.read_best(docs, most, left_out, cancel, files=self.read_files)
+
     def lines(self, path: str, first: int, last: int) -> str | None:
         """Return lines of a file as they stand now; None where they can't be read."""
         return self.view.lines(path, first, last, files=self.read_files)
@@ -361,9 +366,7 @@ def _take(
     order, least = ranking.order, query.filters.min_score
     best = [place for place in order.places if least is None or place.relevance >= least]
     wanted = [place for place in best if place.candidate.doc not in stands_for] if stands_for else best
-    left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
-    docs = [place.candidate.doc for place in wanted]
-    current_texts = ranking.view.read_best(docs, query.limit, left_out, cancel, files=ranking.read_files)
+    current_texts = ranking.read_best([place.candidate.doc for place in wanted], query.limit, query, cancel)
     hits: list[Hit] = []
     hit_docs: list[int] = []
     dropped: list[Dropped] = []
