@@ -21,7 +21,9 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query
 from carrel.search.order import Order
 
-_ROWS = [row.split(":") for row in Path(__file__).with_name("variants.txt").read_text("utf-8").splitlines() if row[0] != "#"]
+_ROWS = [
+    row.split(":") for row in Path(__file__).with_name("variants.txt").read_text("utf-8").strip().split("\n") if row[0] != "#"
+]
 _WIDER = [(*head.partition(" < ")[0].split(), head.partition(" < ")[2]) for head, *_ in _ROWS]
 _KINDS = {name: kind for kind, name, _ in _WIDER}
 _FITTING = {name: (name, *wider.split()) for _, name, wider in _WIDER}
