@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.mcp.early_responder import EarlyResponder
-from carrel.frontends.mcp.http import SingleLineEvents
 from carrel.model.fakes import fake_outbound
 from carrel.model.lines import single_line
 
@@ -50,24 +47,6 @@ async def test_mcp_over_stdio_writes_one_line() -> None:
         finally:
             os.close(to)
         check(seen.readline())
-
-
-@pytest.mark.parametrize(("kind", "one"), [(b"text/event-stream; charset=utf-8", True), (b"application/json", False)])
-def test_an_event_of_mcp_over_http_has_one_line(kind: bytes, one: bool) -> None:
-    sent: list[Any] = []
-
-    async def app(_scope: Any, _receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
-        await send({"type": "http.response.body", "body": MESSAGE})
-
-    async def receive() -> Any: ...
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    asyncio.run(SingleLineEvents(app)({"type": "http"}, receive, send))
-    assert json.loads(sent[1]["body"])["text"] == TEXT
-    assert (len(sent[1]["body"].decode().splitlines()) == 1) is one
 
 
 async def test_a_server_of_tools_is_sent_one_line(tmp_path: Path) -> None:

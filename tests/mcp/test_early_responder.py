@@ -95,7 +95,7 @@ async def from_the_sdk(root: Path, *messages: dict[str, Any], ask_roots: bool = 
     session = Session(Composition(), longest_match)
     session.configure({})
     folders = Folders(session, () if ask_roots else (root,), fallback=root)
-    sdk = McpServer(folders, IndexReadiness(), OFFER, ask_roots=ask_roots).sdk
+    sdk = McpServer(folders, IndexReadiness(), OFFER).sdk
     spoken = Spoken(sum("id" in message for message in messages))
 
     async def lines() -> AsyncIterator[str]:

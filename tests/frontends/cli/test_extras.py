@@ -68,7 +68,6 @@ def run(base_only: Path, home: Path, *words: str) -> subprocess.CompletedProcess
     ("words", "extra"),
     [
         (["mcp"], "mcp"),
-        (["mcp", "--http", "0"], "mcp"),
         (["proxy", "--upstream", "http://127.0.0.1:9"], "proxy"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`carrel mcp`: build the server, carry it over stdio or loopback HTTP, and leave nothing behind."""
+"""`carrel mcp`: build the server, carry it over stdio, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
-from carrel.frontends.mcp.http import Loopback, serve_http
 from carrel.frontends.mcp.index_readiness import IndexReadiness
 from carrel.frontends.mcp.server import McpServer
 from carrel.frontends.mcp.server_info import Offer
@@ -30,21 +29,16 @@ from carrel.service.session import Session
 from carrel.service.workspace import WorkspaceEvents
 from carrel.settings.settings import Options
 
-log = logging.getLogger(__name__)
 
-
-def run(roots: tuple[Path, ...], way: EarlyResponder | Loopback, options: Options, broad: BroadFolder, offer: Offer) -> int:
-    """Serve until the client leaves (stdio) or a signal comes; gives the exit code. `options` override the user's file.
+def run(roots: tuple[Path, ...], responder: EarlyResponder, options: Options, broad: BroadFolder, offer: Offer) -> int:
+    """Serve until the client leaves or a signal comes; gives the exit code. `options` override the user's file.
 
     `broad` says who named roots that are no project.
     """
     logs.start()
-    # Their records may quote what is sent, and uvicorn's tell with a trace that a Ctrl-C came while it was starting.
-    for name in ("mcp", "uvicorn", "uvicorn.error"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
     try:
-        opened = _opened(roots, options, broad, offer, ask_roots=isinstance(way, EarlyResponder))
-        run_cancellable(_over_stdio(opened, way) if isinstance(way, EarlyResponder) else _over_http(opened, way))
+        run_cancellable(_over_stdio(_opened(roots, options, broad, offer), responder))
     except Cancelled:
         return CANCELLED
     return 0
@@ -61,15 +55,8 @@ async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder:
             )
 
 
-async def _over_http(opened: AbstractAsyncContextManager[McpServer], loopback: Loopback) -> None:
-    async with opened as server:
-        await serve_http(server.sdk, loopback, lambda url: log.info("MCP server at %s", url))
-
-
 @asynccontextmanager
-async def _opened(
-    roots: tuple[Path, ...], options: Options, broad: BroadFolder, offer: Offer, *, ask_roots: bool
-) -> AsyncIterator[McpServer]:
+async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder, offer: Offer) -> AsyncIterator[McpServer]:
     readiness = IndexReadiness()
     session = Session(
         Composition(audit=AuditTrail(Caller("mcp"))),
@@ -79,6 +66,6 @@ async def _opened(
     )
     session.configure(options)
     try:
-        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, offer, ask_roots=ask_roots)
+        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, offer)
     finally:
         await session.close()

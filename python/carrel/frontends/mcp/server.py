@@ -31,14 +31,13 @@ _UNKNOWN = "Something went wrong inside Carrel; its log (standard error) says mo
 class McpServer:
     """Handlers for one process's MCP connections."""
 
-    def __init__(self, folders: Folders, readiness: IndexReadiness, offer: server_info.Offer, *, ask_roots: bool) -> None:
-        """Register the handlers. `ask_roots` lets a client say which folders it works in; over HTTP it may not."""
+    def __init__(self, folders: Folders, readiness: IndexReadiness, offer: server_info.Offer) -> None:
+        """Register the handlers."""
         self._offer = offer
         self._folders = folders
         self._tools = Tools(folders, readiness)
         self._resources = Resources(folders, readiness)
         self._hook = PromptHook(folders)
-        self._ask_roots = ask_roots
         self._deciding = asyncio.Lock()
         self.sdk: Server[Any] = Server(
             server_info.NAME,
@@ -128,14 +127,14 @@ class McpServer:
         async with self._deciding:
             if self._folders.decided:
                 return None
-            reply = await roots.ask(context, responses) if self._ask_roots else None
+            reply = await roots.ask(context, responses)
             if isinstance(reply, types.InputRequiredResult):
                 return reply
             self._folders.decide(reply or ())
         return None
 
     async def _roots_changed(self, context: Context, _params: types.NotificationParams | None) -> None:
-        if self._ask_roots and not self._folders.named and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if not self._folders.named and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             self._folders.decided = False  # the next call asks
 
 

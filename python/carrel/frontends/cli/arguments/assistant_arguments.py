@@ -35,12 +35,7 @@ def add_mcp(commands: Commands) -> None:
         help="the tools to list, or all (search_code,get_context): an agent sends each one with every request",
     )
     mcp.add_argument("--structured", action="store_true", help="give results as values too, and list their schemas")
-    mcp.add_argument("--http", type=port, metavar="PORT", help="serve HTTP on 127.0.0.1 instead; 0 for any free port")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
-    mcp.add_argument(
-        "--token-file", type=path, metavar="FILE", help="with --http: the bearer token (or in the variable CARREL_MCP_TOKEN)"
-    )
-    mcp.add_argument("--rate-limit", type=count, metavar="N", help="with --http: requests a minute at most (600; 0 for no limit)")
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
     for name, text in (
         ("install", "enter Carrel in an assistant's configuration file"),

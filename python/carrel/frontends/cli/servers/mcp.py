@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.frontends.cli.terminal.folders import folder
@@ -16,8 +14,6 @@ if TYPE_CHECKING:
     from carrel.frontends.cli.terminal.output import Output
     from carrel.policy.broad_folders import BroadFolder
     from carrel.settings.settings import Options
-
-TOKEN_VARIABLE = "CARREL_MCP_TOKEN"  # noqa: S105 - a name, not a secret
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -32,32 +28,16 @@ def run(arguments: Namespace, output: Output) -> int:
     offer = Offer(_tools(arguments.tools), arguments.structured)
     if problem := sdk_problem():
         raise problem
-    if arguments.http is None:
-        if arguments.token_file:
-            raise InvalidInput(
-                "--token-file", "is for --http: over stdio there is nobody to keep out", "Leave it out, or give --http."
-            )
-        if arguments.rate_limit is not None:
-            raise InvalidInput(
-                "--rate-limit", "is for --http: over stdio the one client waits for its answers", "Leave it out, or give --http."
-            )
-        from carrel.frontends.common import parent_process
-        from carrel.frontends.mcp.early_responder import EarlyResponder
+    from carrel.frontends.common import parent_process
+    from carrel.frontends.mcp.early_responder import EarlyResponder
 
-        parent_process.end_with_parent()
-        responder = EarlyResponder.on_standard_streams(offer.tools(), ask_roots=not roots)
-        if not responder.wait():
-            return 0
-        from carrel.frontends.mcp.serve import run as serve
-
-        return serve(roots, responder, options, broad, offer)
-    from carrel.frontends.common.http_guard import RateLimit
-    from carrel.frontends.mcp.http import Loopback
+    parent_process.end_with_parent()
+    responder = EarlyResponder.on_standard_streams(offer.tools(), ask_roots=not roots)
+    if not responder.wait():
+        return 0
     from carrel.frontends.mcp.serve import run as serve
 
-    return serve(
-        roots, Loopback(arguments.http, _token(arguments.token_file), RateLimit(arguments.rate_limit)), options, broad, offer
-    )
+    return serve(roots, responder, options, broad, offer)
 
 
 def _tools(typed: str) -> tuple[str, ...]:
@@ -81,16 +61,3 @@ def _options(text: str) -> Options:
     if not isinstance(value, dict):
         raise InvalidInput("--settings", "is not a JSON object", 'Give one such as {"exclude": ["*.gen.ts"]}.')
     return value
-
-
-def _token(file: Path | None) -> str | None:
-    """Read the bearer token; never an argument, which every user of the machine could read."""
-    if file is None:
-        return os.environ.get(TOKEN_VARIABLE) or None
-    try:
-        token = file.read_text("utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise InvalidInput("--token-file", f"{file} can't be read: {error}") from None
-    if not token or not token.isascii() or any(character.isspace() for character in token):
-        raise InvalidInput("--token-file", f"{file} must hold one token: ASCII, without spaces")
-    return token
