@@ -16,9 +16,9 @@ from tests.shop import SHOP, index, write_files
 from carrel.frontends.chat_proxy import context_injector
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import AT_ONCE, ContextInjector, InjectionOptions, Turns
+from carrel.frontends.chat_proxy.http_guard import RateLimit
 from carrel.frontends.chat_proxy.upstream import Upstream
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.http_guard import RateLimit
 from carrel.search import merge
 from carrel.search.retriever import find
 from carrel.service.context_service import context

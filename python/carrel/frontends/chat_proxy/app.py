@@ -14,10 +14,10 @@ import uvicorn
 
 from carrel.frontends.chat_proxy.answer_check import HEADER, MOST_BYTES, StreamText, comment, text_of_answer, verdict
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions, Rewritten
+from carrel.frontends.chat_proxy.http_guard import Headers, bearer, framing_refusal, header, listen, refusal, same_token
 from carrel.frontends.chat_proxy.questions import MESSAGES, field_of, is_anthropic
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, UpstreamModels, connections_to, path_of
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.http_guard import Headers, bearer, framing_refusal, header, listen, refusal, same_token
 from carrel.model.errors import place_of
 from carrel.model.types import ContextItem
 from carrel.system.background import is_being_cancelled

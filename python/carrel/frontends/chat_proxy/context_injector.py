@@ -21,9 +21,9 @@ from carrel.frontends.chat_proxy.context_budget import (
 )
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage
+from carrel.frontends.chat_proxy.http_guard import RateLimit
 from carrel.frontends.chat_proxy.questions import conversation_in
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.http_guard import RateLimit
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError

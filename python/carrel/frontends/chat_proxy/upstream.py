@@ -24,7 +24,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from carrel.frontends.common.http_guard import Headers, is_loopback
+from carrel.frontends.chat_proxy.http_guard import Headers, is_loopback
 from carrel.model.patterns import lazy_pattern
 
 _MOST_IDLE = 64

@@ -19,9 +19,9 @@ from carrel.policy.broad_folders import refusal
 
 def run(arguments: Namespace, output: Output) -> int:
     """Serve until Ctrl-C."""
+    from carrel.frontends.chat_proxy.http_guard import RateLimit
     from carrel.frontends.common import logs
     from carrel.frontends.common.context_switch import ContextSwitch
-    from carrel.frontends.common.http_guard import RateLimit
 
     parts = _upstream(arguments.upstream)
     folders = tuple(folder(path) for path in arguments.workspace) or (_current_folder(),)

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from carrel.frontends.common.http_guard import listen
+from carrel.frontends.chat_proxy.http_guard import listen
 
 
 async def test_answers_dont_wait_for_acknowledgements() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from carrel.frontends.common.http_guard import RateLimit
+from carrel.frontends.chat_proxy.http_guard import RateLimit
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""Listen for programs of this machine, and check who calls Carrel's HTTP servers, and how often.
+"""Listen for programs of this machine, and check who calls the proxy, and how often.
 
 No web page is answered, under whatever name it reaches loopback, nor a request whose length is in doubt.
 
