@@ -306,36 +306,18 @@ async def test_explain_tells_of_packs_and_lines(opened: Start, project: Path) ->
             await client.request("carrel/explain", {"packId": "never made"})
 
 
-async def test_files_similar_and_commands(opened: Start, project: Path) -> None:
+async def test_files_and_commands(opened: Start, project: Path) -> None:
     async with opened(project) as client:
         files = await client.request("carrel/files", {"query": "database connection pool size", "limit": 2})
         assert files["files"][0]["path"] == "src/pool.py"
-        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
-        similar = await client.request("carrel/similar", {"uri": path_to_uri(str(project / "src/auth.py")), "range": whole})
-        assert "src/auth.py" not in paths(similar)
-        with pytest.raises(LspError):
-            await client.request("carrel/similar", {"uri": path_to_uri(str(project / ".env")), "range": whole})
         command = {"command": "carrel.search", "arguments": [{"query": "authenticate user", "limit": 1}]}
         assert paths(await client.request("workspace/executeCommand", command)) == ["src/auth.py"]
 
 
-@pytest.mark.parametrize("method", ["carrel/similar", "carrel/explain"])
-async def test_code_that_is_asked_about_first_of_all_is_found(opened: Start, project: Path, method: str) -> None:
-    (project / "src/baskets.py").write_text((project / "src/orders.py").read_text().replace("Order", "Basket"))
-    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 6, "character": 0}}
-    params = {
-        "uri": path_to_uri(str(project / "src/orders.py")),
-        "range": whole,
-        "query": "price",
-        "path": "src/orders.py",
-        "line": 1,
-    }
+async def test_code_that_is_asked_about_first_of_all_is_found(opened: Start, project: Path) -> None:
     async with opened(project) as client:
-        result = await client.request(method, params)
-        if method == "carrel/similar":
-            assert "src/baskets.py" in paths(result)
-        else:
-            assert "given" in result["candidates"][0]["verdict"]
+        result = await client.request("carrel/explain", {"query": "price", "path": "src/orders.py", "line": 1})
+        assert "given" in result["candidates"][0]["verdict"]
 
 
 async def test_clear_deletes_the_index(opened: Start, project: Path) -> None:

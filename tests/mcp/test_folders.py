@@ -36,8 +36,6 @@ async def test_all_roots_are_searched_and_paths_of_answers_are_understood(
         assert "money/src/rates.py" in text
         read = await client.read_resource(best["uri"])
         assert "def exchange_rate" in getattr(read.contents[0], "text", "")
-        similar, _ = await call(client, "similar_code", {"path": best["path"], "startLine": 1, "endLine": 4})
-        assert similar["folder"] == "money"
         files = {"files": ["money/src/rates.py", "src/orders.py"]}
         pack, text = await call(client, "get_context", {"query": "exchange rate", "maxTokens": 300, **files})
         assert pack["tokens"] <= 300

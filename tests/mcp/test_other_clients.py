@@ -20,7 +20,6 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("search_code", {"query": "check a login", "limit": 2}),
     ("search_knowledge_base", {"query": "how is an order priced"}),
     ("get_context", {"query": "how is an order priced", "maxTokens": 200}),
-    ("similar_code", {"path": "src/orders.py", "startLine": 5, "endLine": 6}),
     ("explain_hit", {"query": "check a login", "path": "src/auth.py", "line": 2}),
     ("index_status", {}),
     ("search_tools", {"query": "sort the lines of a text"}),
@@ -55,7 +54,6 @@ def test_the_typescript_sdk_drives_every_tool_and_resource(server: dict[str, Any
     assert not any(result.get("isError") for result in results.values())
     assert results["search_code"]["structuredContent"]["hits"][0]["path"] == "src/auth.py"
     assert results["search_knowledge_base"]["content"][-1]["text"].startswith("File: README.md:1-3\nContent:\n# Shop")
-    assert results["similar_code"]["structuredContent"]["hits"][0]["path"] == "src/baskets.py"
     assert told["files"] == {
         name: (project / name).read_text()
         for name in (".gitignore", "README.md", "src/auth.py", "src/baskets.py", "src/orders.py")
@@ -82,7 +80,7 @@ def test_the_inspector_drives_every_tool_and_resource(server: dict[str, Any], pr
     for name, arguments in CALLS:
         assert not call(name, arguments).get("isError"), name
     assert call("search_code", {"query": "login", "limit": -1})["isError"]
-    assert call("similar_code", {"path": "/etc/passwd", "startLine": 1, "endLine": 2})["isError"]
+    assert call("explain_hit", {"query": "root", "path": "/etc/passwd", "line": 1})["isError"]
     assert "resources" in json.loads(inspect("resources/list").stdout), "none yet, as it asks before the server has loaded"
     read = json.loads(inspect("resources/read", "--uri", build("shop", "src/auth.py")).stdout)
     assert read["contents"][0]["text"] == (project / "src/auth.py").read_text()

@@ -56,7 +56,6 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
             "search_code": {"query": "check a login", "limit": 2},
             "search_knowledge_base": {"query": "how is an order priced"},
             "get_context": {"query": "how is an order priced", "maxTokens": 200, "files": ["src/auth.py", ".env", "../x"]},
-            "similar_code": {"path": str(project / "src/orders.py"), "startLine": 5, "endLine": 6},
             "explain_hit": {"query": "check a login", "path": "src/auth.py", "line": 2},
             "search_tools": {"query": "keep the lines that fit a pattern", "limit": 1},
             "execute_pipeline": {"pipeline": '{"steps": [{"tool": "sort"}]}', "input_data": "b\na\n"},
@@ -77,7 +76,6 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
             ".env": "secret",
             "../x": "outside the workspace",
         }
-        assert results["similar_code"]["hits"][0]["path"] == "src/baskets.py"
         assert results["explain_hit"]["chunks"][0]["rank"] == 1
         assert [tool["name"] for tool in results["search_tools"]["tools"]] == ["carrel.grep"]
         assert results["execute_pipeline"] == {"output": "a\nb\n"}
@@ -117,18 +115,13 @@ async def test_no_client_can_agree_to_a_dangerous_pipeline(shared: Client) -> No
 @ON_SHARED
 async def test_places_alone_are_a_line_each(shared: Client) -> None:
     tools = {tool.name: tool for tool in (await shared.list_tools()).tools}
-    calls: dict[str, dict[str, Any]] = {
-        "search_code": {"query": "authenticate_user"},
-        "similar_code": {"path": "src/orders.py", "startLine": 5, "endLine": 6},
-    }
-    for tool, arguments in calls.items():
-        found = await shared.call_tool(tool, {**arguments, "format": "places"})
-        hits = (found.structured_content or {})["hits"]
-        jsonschema.validate(found.structured_content, tools[tool].output_schema or {})
-        assert hits
-        assert not any("text" in hit for hit in hits)
-        lines = [f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit.get('symbol', '')}".rstrip() for hit in hits]
-        assert getattr(found.content[0], "text", "").splitlines() == lines
+    found = await shared.call_tool("search_code", {"query": "authenticate_user", "format": "places"})
+    hits = (found.structured_content or {})["hits"]
+    jsonschema.validate(found.structured_content, tools["search_code"].output_schema or {})
+    assert hits
+    assert not any("text" in hit for hit in hits)
+    lines = [f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit.get('symbol', '')}".rstrip() for hit in hits]
+    assert getattr(found.content[0], "text", "").splitlines() == lines
     pack = await call(shared, "get_context", query="authenticate_user", format="places")
     assert pack["text"].splitlines()[0] == "src/auth.py:1-4 authenticate_user"
 

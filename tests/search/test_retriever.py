@@ -19,7 +19,6 @@ from carrel.search.explain import explain_line, explain_ranked
 from carrel.search.files import pool, pool_query
 from carrel.search.ranking import rank
 from carrel.search.retriever import retrieve
-from carrel.search.similar import similar, stored_vector
 
 
 def places(view: Any, text: str = "how is it stored", **query: Any) -> list[tuple[str, int]]:
@@ -166,14 +165,6 @@ def test_files_are_ranked_by_the_sum_of_their_chunks() -> None:
     assert best(key="folder") == ["x", ""]
     with pytest.raises(InvalidInput, match="file_key"):
         best(key="colour")
-
-
-def test_similar_code_leaves_out_the_code_itself() -> None:
-    view: Any = FakeView([FakeChunk("a.py", 1, "x\ny\n", dense=0.99), FakeChunk("b.py", 1, "x\nz\n", dense=0.8)])
-    vector = stored_vector(view, "a.py", (1, 2))
-    assert vector
-    assert [h.chunk.path for h in similar(view, "a.py", (1, 2), vector, 0.3, CancelToken())] == ["b.py"]
-    assert stored_vector(view, "new.py", (1, 9)) == b""
 
 
 def test_an_explanation_tells_what_became_of_a_chunk() -> None:

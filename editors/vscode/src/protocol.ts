@@ -1030,18 +1030,6 @@ export interface SignalsResult {
   readonly contributions?: readonly Contribution[];
 }
 
-/** `carrel/similar`: code like this code. */
-export interface SimilarParams {
-  /** URI or path of the folder; the only or first one by default. */
-  readonly workspaceFolder?: string;
-  /** The file. */
-  readonly uri: string;
-  /** The code in it. */
-  readonly range: Range;
-  /** How many hits at most. */
-  readonly limit?: number;
-}
-
 /** A file that isn't in the index, and why. */
 export interface SkippedFile {
   readonly path: string;
@@ -1305,7 +1293,6 @@ export interface Requests {
   'carrel/chat': { params: ChatParams; result: ChatResult };
   'carrel/review': { params: ReviewParams; result: ReviewResult };
   'carrel/explain': { params: ExplainParams; result: Readonly<Record<string, unknown>> };
-  'carrel/similar': { params: SimilarParams; result: SearchResult };
   'carrel/files': { params: FilesParams; result: FilesResult };
   'carrel/compare': { params: CompareParams; result: CompareResult };
   'carrel/citations': { params: CitationsParams; result: CitationsResult };

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from carrel.model.errors import CarrelError
 from carrel.model.types import Budget, ContextItem, Hit, Query
 from carrel.service.routed import FromSources, as_passages, from_sources, only_documents
 from carrel.service.tool_source import PREFIX
@@ -236,28 +235,6 @@ async def files(workspace: Workspace, query: Query, pool_size: int, wait_ms: int
         return candidates.best(query.limit) if candidates.has_evidence else []
 
     return await workspace.run_interactive(work)
-
-
-async def similar(workspace: Workspace, path: str, lines: tuple[int, int], limit: int) -> list[Hit]:
-    """Find code like the code in these lines; raises `CarrelError`."""
-    from carrel.model_calls.embedding import embed_queries
-    from carrel.search.similar import similar as find
-    from carrel.search.similar import stored_vector
-
-    index = await workspace.ready(explicit=True, wait_ms=_FIRST_INDEX_MS)
-    view = index.store.snapshot()
-
-    def read(_: CancelToken) -> tuple[bytes, str]:
-        if reason := index.store.refusal(path):
-            raise CarrelError(f"{path} may not be read: {reason}")
-        vector = stored_vector(view, path, lines)
-        return vector, "" if vector else view.lines(path, *lines) or ""
-
-    vector, text = await workspace.run_interactive(read)
-    if not vector:
-        vector = (await embed_queries(index.embedder, [text]))[text]
-    floor = index.embedder.spec.floor
-    return await workspace.run_interactive(lambda token: find(view, path, lines, vector, floor, token, limit=limit))
 
 
 async def compare(

@@ -43,7 +43,6 @@ export function searchCommands(
       return pack;
     },
     'carrel.searchProject': () => search(server, memory),
-    'carrel.findSimilar': () => similar(server),
   };
 }
 
@@ -72,21 +71,6 @@ async function contextFor(ask: Ask, memory: Memory, given: string | undefined): 
       return pack;
     },
   );
-}
-
-async function similar(server: Supervisor): Promise<readonly HitResult[]> {
-  const editor = vscode.window.activeTextEditor;
-  if (!editor) return [];
-  const { start, end } = editor.selection;
-  const uri = editor.document.uri;
-  const { hits } = await server.request('carrel/similar', {
-    uri: uri.toString(),
-    range: { start: { line: start.line, character: 0 }, end: { line: end.line, character: end.character } },
-  });
-  const places = hits.map(hit => new vscode.Location(vscode.Uri.parse(hit.uri, true), new vscode.Position(hit.startLine - 1, 0)));
-  if (places.length) await vscode.commands.executeCommand('editor.action.peekLocations', uri, start, places, 'peek');
-  else void vscode.window.showInformationMessage(vscode.l10n.t('Carrel: nothing in the project is like this code.'));
-  return hits;
 }
 
 /** A row that only says something. */

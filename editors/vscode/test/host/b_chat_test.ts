@@ -332,13 +332,3 @@ describe('the receipt', () => {
     assert(answers?.children?.some(({ label }) => label === QUESTION));
   });
 });
-
-describe('similar code', () => {
-  it('is found for the selection', async () => {
-    const document = await vscode.workspace.openTextDocument(fileIn('bulk/package1/module1.py'));
-    const editor = await vscode.window.showTextDocument(document);
-    editor.selection = new vscode.Selection(0, 0, 2, 0);
-    const hits = await vscode.commands.executeCommand<{ path: string }[]>('carrel.findSimilar');
-    assert(hits.length > 0 && hits.every(({ path }) => path.startsWith('bulk/')), JSON.stringify(hits.map(({ path }) => path)));
-  });
-});

@@ -12,7 +12,6 @@ const TOOLS = [
   'search_code',
   'search_knowledge_base',
   'search_tools',
-  'similar_code',
 ];
 
 async function set(key: string, value: unknown, target = vscode.ConfigurationTarget.Workspace): Promise<void> {

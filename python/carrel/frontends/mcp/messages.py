@@ -84,19 +84,6 @@ class ContextArguments(Wire, kw_only=True, frozen=True):
     folder: SearchedFolder = ""
 
 
-class SimilarArguments(Wire, kw_only=True, frozen=True):
-    """`similar_code`."""
-
-    path: FilePath
-    start_line: Annotated[Line, Meta(description="First line of the code, 1-based.")]
-    end_line: Annotated[Line, Meta(description="Last line of the code, inclusive.")]
-    limit: Annotated[int, Meta(ge=1, le=50, description="How many hits at most.")] = 8
-    format: Annotated[
-        Literal["text", "places"], Meta(description='"places": path, lines and symbol of each hit in a line, without its text.')
-    ] = "text"
-    folder: Folder = ""
-
-
 class ExplainArguments(Wire, kw_only=True, frozen=True):
     """`explain_hit`."""
 
@@ -144,7 +131,7 @@ class Place(Wire, kw_only=True, frozen=True):
 
 
 class HitsResult(Wire, kw_only=True, frozen=True):
-    """`search_code`, `search_knowledge_base` and `similar_code`: hits, best first."""
+    """`search_code` and `search_knowledge_base`: hits, best first."""
 
     folder: FolderOfAnswer
     hits: tuple[Place, ...]

@@ -87,16 +87,6 @@ class Tools:
         query = Query(arguments.query, arguments.limit, checked_filters(filters, _NAMES))
         return await self._search(arguments.folder, query, knowledge_form.text_of_hits, report)
 
-    async def similar_code(self, arguments: messages.SimilarArguments, report: Report) -> Answer:
-        """Answer `similar_code`."""
-        if arguments.end_line < arguments.start_line:
-            raise InvalidInput("endLine", "comes before startLine")
-        name, workspace, path = self._folders.place(arguments.folder, arguments.path)
-        await self._readiness.ready(workspace, report)
-        hits = await queries.similar(workspace, path, (arguments.start_line, arguments.end_line), arguments.limit)
-        answer = _hits(name, workspace, hits, _TEXTS[arguments.format])
-        return dataclasses.replace(answer, notes=texts.notes(workspace))
-
     async def get_context(self, arguments: messages.ContextArguments, report: Report) -> Answer:
         """Answer `get_context`."""
         searched = self._folders.searched(arguments.folder)
@@ -258,15 +248,6 @@ TOOLS = {
             messages.ContextArguments,
             messages.ContextResult,
             Tools.get_context,
-        ),
-        Tool(
-            "similar_code",
-            "Find similar code",
-            "Find code like the code in some lines of a file: duplicates, siblings, other implementations, which share no "
-            "words that grep could find.",
-            messages.SimilarArguments,
-            messages.HitsResult,
-            Tools.similar_code,
         ),
         Tool(
             "explain_hit",

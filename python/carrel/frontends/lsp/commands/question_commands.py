@@ -126,15 +126,6 @@ class Commands:
             attempts=tuple(map(convert.from_attempt, attempts)) or UNSET,
         )
 
-    async def similar(self, raw: Any) -> wire.SearchResult:
-        """Answer `carrel/similar`."""
-        started = time.perf_counter()
-        params = decode(wire.SimilarParams, raw)
-        workspace, path = self._targets.file(params.uri)
-        lines = (convert.line_of(params.range.start.line), convert.line_of(params.range.end.line))
-        hits = await queries.similar(workspace, path, lines, params.limit)
-        return self._search_result(workspace, hits, {"path": path, "lines": list(lines)}, started)
-
     async def files(self, raw: Any) -> wire.FilesResult:
         """Answer `carrel/files`."""
         started = time.perf_counter()

@@ -20,7 +20,6 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/chat": (chat.ChatParams, chat.ChatResult),
     "carrel/review": (chat.ReviewParams, chat.ReviewResult),
     "carrel/explain": (wire.ExplainParams, dict[str, Any]),
-    "carrel/similar": (wire.SimilarParams, wire.SearchResult),
     "carrel/files": (wire.FilesParams, wire.FilesResult),
     "carrel/compare": (chat.CompareParams, chat.CompareResult),
     "carrel/citations": (chat.CitationsParams, chat.CitationsResult),

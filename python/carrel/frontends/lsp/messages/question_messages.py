@@ -244,14 +244,6 @@ class ExplainParams(FolderParams, kw_only=True, frozen=True):
     line: Annotated[bounds.Line | None, Meta(description="A 1-based line of it.")] = None
 
 
-class SimilarParams(FolderParams, kw_only=True, frozen=True):
-    """`carrel/similar`: code like this code."""
-
-    uri: Annotated[str, Meta(description="The file.")]
-    range: Annotated[Range, Meta(description="The code in it.")]
-    limit: Annotated[int, Meta(ge=1, le=200, description="How many hits at most.")] = 10
-
-
 class FilesParams(FolderParams, kw_only=True, frozen=True):
     """`carrel/files`: the files that answer a query best, by the summed scores of their chunks."""
 
