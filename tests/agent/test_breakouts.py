@@ -13,10 +13,8 @@ import pytest
 from tests.support.hits import hit
 
 from carrel.agent import knowledge_form
-from carrel.frontends.mcp import texts
 from carrel.model.types import ContextItem
 from carrel.pack.formats import SourceForm, ToolForm, XmlForm, quoted
-from carrel.search.explain import Explanation
 
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt, Unicode 16.
 _DEFAULT_IGNORABLE = (
@@ -176,10 +174,3 @@ def test_a_separator_of_ones_own_is_kept_apart(separator: str) -> None:
     for char in ("\u200b", "\u3164", "\x08", "\u0301"):
         code = f"a{char.join(separator)}b{separator}{char}"
         assert seen(separator) not in seen(_in_block(form)(code))
-
-
-def test_a_file_name_adds_no_line_to_an_explanation() -> None:
-    found = Explanation(
-        "a\nb.py:1-2: given, as number 1", 1, 2, "f\u2028g", 1, 0.5, None, None, None, None, 0.0, 0.0, 0.0, (), (), "given"
-    )
-    assert len(texts.explained([found]).splitlines()) == 1

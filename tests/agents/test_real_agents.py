@@ -77,7 +77,7 @@ def test_a_tools_result_reaches_the_model_as_text(
     assert WORDS in run(*RUNS_TOOLS.get(name, ()), *CASES[name].first)
     offered = json.dumps(next(body for body in api.bodies if body.get("tools"))["tools"])
     assert "search_code" in offered, "listed from the first request on"
-    assert "explain_hit" not in offered
+    assert "index_status" not in offered
     sent = json.dumps(api.bodies[-1][CASES[name].conversation])
     assert "src/auth.py:1-4" in sent
     assert "startLine" not in sent

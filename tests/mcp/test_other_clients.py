@@ -20,7 +20,6 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("search_code", {"query": "check a login", "limit": 2}),
     ("search_knowledge_base", {"query": "how is an order priced"}),
     ("get_context", {"query": "how is an order priced", "maxTokens": 200}),
-    ("explain_hit", {"query": "check a login", "path": "src/auth.py", "line": 2}),
     ("index_status", {}),
     ("search_tools", {"query": "sort the lines of a text"}),
     ("execute_pipeline", {"pipeline": '{"steps": [{"tool": "sort"}]}', "input_data": "b\na"}),
@@ -80,7 +79,6 @@ def test_the_inspector_drives_every_tool_and_resource(server: dict[str, Any], pr
     for name, arguments in CALLS:
         assert not call(name, arguments).get("isError"), name
     assert call("search_code", {"query": "login", "limit": -1})["isError"]
-    assert call("explain_hit", {"query": "root", "path": "/etc/passwd", "line": 1})["isError"]
     assert "resources" in json.loads(inspect("resources/list").stdout), "none yet, as it asks before the server has loaded"
     read = json.loads(inspect("resources/read", "--uri", build("shop", "src/auth.py")).stdout)
     assert read["contents"][0]["text"] == (project / "src/auth.py").read_text()

@@ -27,7 +27,6 @@ async def test_no_tool_and_no_resource_gives_a_secret(connect: Connect, project:
             told.append(str(await client.call_tool("get_context", asked)))
         told.append(str(await client.call_tool("search_knowledge_base", {"query": "password, access and keys", "limit": 50})))
         told.append(str(await client.call_tool("index_status", {})))
-        told.append(str(await client.call_tool("explain_hit", {"query": "password", "path": "inside/config.toml", "line": 3})))
         resources = (await client.list_resources()).resources
         told += [str(await client.read_resource(resource.uri)) for resource in resources]
     text = "\n".join(told)

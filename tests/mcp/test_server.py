@@ -56,7 +56,6 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
             "search_code": {"query": "check a login", "limit": 2},
             "search_knowledge_base": {"query": "how is an order priced"},
             "get_context": {"query": "how is an order priced", "maxTokens": 200, "files": ["src/auth.py", ".env", "../x"]},
-            "explain_hit": {"query": "check a login", "path": "src/auth.py", "line": 2},
             "search_tools": {"query": "keep the lines that fit a pattern", "limit": 1},
             "execute_pipeline": {"pipeline": '{"steps": [{"tool": "sort"}]}', "input_data": "b\na\n"},
             "index_status": {},
@@ -76,7 +75,6 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
             ".env": "secret",
             "../x": "outside the workspace",
         }
-        assert results["explain_hit"]["chunks"][0]["rank"] == 1
         assert [tool["name"] for tool in results["search_tools"]["tools"]] == ["carrel.grep"]
         assert results["execute_pipeline"] == {"output": "a\nb\n"}
         assert results["index_status"]["folders"][0]["files"] == 5
@@ -252,7 +250,6 @@ async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
         message = await refused(client, "search_code", query="login", folder="shop")
         assert f"{project} is your home folder" in message
         assert f"`--root {project}`" in message
-        assert "home folder" in await refused(client, "explain_hit", query="login", path=str(project / "src/auth.py"), line=1)
         assert (await call(client, "search_code", query="login", folder="other"))["folder"] == "other"
         everything = await call(client, "search_code", query="login")
         assert everything["hits"] == []

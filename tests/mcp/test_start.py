@@ -42,7 +42,7 @@ def test_what_every_request_holds_is_short() -> None:
     assert all(tool["_meta"] == {"anthropic/alwaysLoad": True} for tool in listed)
     assert tokens(server_info.INSTRUCTIONS) <= 80
     whole = server_info.Offer(server_info.tool_names()).tools()
-    assert len(whole) == 8
+    assert len(whole) == 6
     assert [tool["name"] for tool in whole if "_meta" in tool] == ["search_code", "get_context"]
 
 

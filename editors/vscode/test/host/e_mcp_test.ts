@@ -4,15 +4,7 @@ import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
 import { carrel, folder, until } from './carrel';
 
-const TOOLS = [
-  'execute_pipeline',
-  'explain_hit',
-  'get_context',
-  'index_status',
-  'search_code',
-  'search_knowledge_base',
-  'search_tools',
-];
+const TOOLS = ['execute_pipeline', 'get_context', 'index_status', 'search_code', 'search_knowledge_base', 'search_tools'];
 
 async function set(key: string, value: unknown, target = vscode.ConfigurationTarget.Workspace): Promise<void> {
   await vscode.workspace.getConfiguration('carrel').update(key, value, target);

@@ -12,12 +12,8 @@ from msgspec import UNSET, Meta, UnsetType
 from carrel.agent import knowledge_form, search_tool
 from carrel.agent.search_tool import Name, Names, Question
 from carrel.agent.tools import catalogue_tools
-from carrel.frontends.common.wire import Boost, Contribution, DroppedResult, State, Wire
-from carrel.model.bounds import Line
+from carrel.frontends.common.wire import DroppedResult, State, Wire
 
-FilePath = Annotated[
-    str, Meta(min_length=1, max_length=4_096, description="A file: relative to the workspace, or absolute and inside it.")
-]
 Folder = Annotated[
     str,
     Meta(
@@ -82,15 +78,6 @@ class ContextArguments(Wire, kw_only=True, frozen=True):
         Meta(description='The form of the text; "places" gives paths, lines and symbols alone.'),
     ] = "xml"
     folder: SearchedFolder = ""
-
-
-class ExplainArguments(Wire, kw_only=True, frozen=True):
-    """`explain_hit`."""
-
-    query: Question
-    path: FilePath
-    line: Annotated[Line, Meta(description="A line of the place, 1-based.")]
-    folder: Folder = ""
 
 
 class FindToolsArguments(catalogue_tools.FindToolsArguments, kw_only=True, frozen=True):
@@ -171,38 +158,6 @@ class ContextResult(Wire, kw_only=True, frozen=True):
     missing_folders: Annotated[
         dict[str, str] | UnsetType, Meta(description="Folders that were not searched, each with the reason; the others answer.")
     ] = UNSET
-
-
-class ChunkExplanation(Wire, kw_only=True, frozen=True):
-    """One chunk's way through the search. Ranks are 1-based; unset where a stage didn't see it."""
-
-    path: str
-    start_line: int
-    end_line: int
-    symbol: str
-    verdict: Annotated[str, Meta(description="In words, why it was given or not.")]
-    rank: int | UnsetType = UNSET
-    relevance: float | UnsetType = UNSET
-    dense: float | UnsetType = UNSET
-    dense_rank: int | UnsetType = UNSET
-    lexical: float | UnsetType = UNSET
-    lexical_rank: int | UnsetType = UNSET
-    defines: float
-    fused: float
-    rerank: float | UnsetType = UNSET
-    score: float
-    matched: tuple[str, ...]
-    boosts: tuple[Boost, ...]
-    contributions: Annotated[
-        tuple[Contribution, ...], Meta(description="The rules' signed shares of its relevance; they add up to it.")
-    ] = ()
-
-
-class ExplainResult(Wire, kw_only=True, frozen=True):
-    """`explain_hit`: every chunk that holds the line."""
-
-    folder: str
-    chunks: tuple[ChunkExplanation, ...]
 
 
 class FolderStatus(Wire, kw_only=True, frozen=True):

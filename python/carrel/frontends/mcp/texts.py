@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from carrel.index.left_out import unfinished_text
@@ -13,10 +12,9 @@ from carrel.service.folder_group import FolderGroup
 
 if TYPE_CHECKING:
     from carrel.index.status import Status
-    from carrel.search.explain import Explanation
     from carrel.service.workspace import Workspace
 
-__all__ = ["NOTHING_FOUND", "explained", "notes", "status"]
+__all__ = ["NOTHING_FOUND", "notes", "status"]
 
 
 def notes(workspace: Workspace | FolderGroup, notice: str | None = None) -> tuple[str, ...]:
@@ -37,27 +35,6 @@ def notes(workspace: Workspace | FolderGroup, notice: str | None = None) -> tupl
     renewed = ("The index was deleted or damaged and is being made anew.",) if index.being_renewed else ()
     lacks = index.lacks or "The first index is still being made: ask again for more."
     return renewed if lacks in (notice or "") else (*renewed, lacks)
-
-
-def explained(explanations: Sequence[Explanation]) -> str:
-    """Write each chunk's verdict and numbers."""
-    return "\n".join(
-        one_line(f"{item.path}:{item.start_line}-{item.end_line} {item.symbol}".rstrip() + f": {item.verdict}{_numbers(item)}")
-        for item in explanations
-    )
-
-
-def _numbers(item: Explanation) -> str:
-    named = {
-        "rank": item.rank,
-        "relevance": item.relevance,
-        "meaning": item.dense_rank,
-        "words": item.lexical_rank,
-        "matched": ", ".join(item.matched),
-        "rules": ", ".join(f"{rule} x{factor:g}" for rule, factor in item.boosts),
-    }
-    shown = "; ".join(f"{name} {value}" for name, value in named.items() if value not in (None, ""))
-    return f" ({shown})" if shown else ""
 
 
 def status(name: str, folder_status: Status) -> str:

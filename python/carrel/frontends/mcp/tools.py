@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from carrel.frontends.mcp.folders import Folders
     from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
     from carrel.index.status import Status
-    from carrel.search.explain import Explanation
     from carrel.service.context_request import MissingFolder
     from carrel.service.workspace import Workspace
 
@@ -135,14 +134,6 @@ class Tools:
             value,
             (*notices, *_searched_for(answer.rewritten), *texts.notes(searched, answer.notice)),
         )
-
-    async def explain_hit(self, arguments: messages.ExplainArguments, report: Report) -> Answer:
-        """Answer `explain_hit`."""
-        name, workspace, path = self._folders.place(arguments.folder, arguments.path)
-        await self._readiness.ready(workspace, report)
-        explanations = await queries.explain_line(workspace, Query(arguments.query), path, arguments.line)
-        value = messages.ExplainResult(folder=name, chunks=tuple(_explanation(item) for item in explanations))
-        return Answer(texts.explained(explanations), value, texts.notes(workspace))
 
     async def search_tools(self, arguments: messages.FindToolsArguments, _: Report) -> Answer:
         """Answer `search_tools`."""
@@ -250,15 +241,6 @@ TOOLS = {
             Tools.get_context,
         ),
         Tool(
-            "explain_hit",
-            "Explain a hit",
-            "Say why a line of a file was or wasn't found for a question: ranks and scores by stage, matched words, or why the "
-            "file isn't in the index.",
-            messages.ExplainArguments,
-            messages.ExplainResult,
-            Tools.explain_hit,
-        ),
-        Tool(
             catalogue_tools.SearchTools.spec.name,
             "Find tools",
             catalogue_tools.SEARCH_DESCRIPTION,
@@ -339,13 +321,6 @@ def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.P
         masked=masked,
         text=chunk.text if with_text else UNSET,
     )
-
-
-def _explanation(item: Explanation) -> messages.ChunkExplanation:
-    values = {key: value for key, value in dataclasses.asdict(item).items() if value is not None}
-    values["boosts"] = tuple(wire.Boost(rule=rule, factor=factor) for rule, factor in item.boosts)
-    values["contributions"] = tuple(wire.Contribution(rule=rule, share=share) for rule, share in item.contributions)
-    return messages.ChunkExplanation(**values)
 
 
 def _status(name: str, status: Status) -> messages.FolderStatus:
