@@ -103,8 +103,8 @@ def test_a_teams_cache_without_its_extra_is_told(base_only: Path, tmp_path: Path
     [
         ["index", "{project}"],
         ["search", "login", "--path", "{project}"],
-        ["mcp", "install", "--client", "vscode", "--dry-run"],
-        ["copilot-proxy", "--mode", "off", "--", sys.executable, "-c", ""],
+        ["mcp", "uninstall", "--client", "vscode"],
+        ["copilot-proxy", "--", sys.executable, "-c", ""],
     ],
 )
 def test_everything_else_needs_no_extra(base_only: Path, tmp_path: Path, words: list[str]) -> None:

@@ -53,7 +53,7 @@ def test_a_command_that_takes_a_folder_otherwise_says_how(run: Run, project: Pat
         (["hook", "instal"], "install"),
         (["mcp", "unistall", "--client", "zed"], "uninstall"),
         (["mcp", "install", "--client", "vscde"], "vscode"),
-        (["mcp", "install", "--client", "zed", "--dryrun"], "--dry-run"),
+        (["agents", "install", "codex", "--dryrun"], "--dry-run"),
         (["proxy", "--upstream", "http://localhost", "--worksapce", "."], "--workspace"),
         (["copilot-proxy", "install", "neovm"], "neovim"),
     ],

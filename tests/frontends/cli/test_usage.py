@@ -82,6 +82,6 @@ def test_wrong_usage_is_one_json_value_too(run: Run, arguments: tuple[str, ...],
 
 
 def test_json_behind_two_dashes_is_another_programs(run: Run) -> None:
-    code, out, err = run("copilot-proxy", "--mode", "loud", "--", "server", "--json")
+    code, out, err = run("copilot-proxy", "--deadline-ms", "loud", "--", "server", "--json")
     assert (code, out) == (2, "")
     assert "usage: carrel copilot-proxy" in err

@@ -22,7 +22,7 @@ from carrel.system.system_fault import describe, is_system_fault
 
 FAILED, WRONG_USAGE = 1, 2
 
-_ANY_BYTES = ("file", "server", "start", "svg")
+_ANY_BYTES = ("file", "server", "svg")
 """Arguments that are handed to the system as they are."""
 
 

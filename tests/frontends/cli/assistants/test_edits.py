@@ -58,7 +58,7 @@ def in_and_out(edits: list[Edit], before: bytes, change: str = "") -> tuple[byte
 
 @given(settings())
 def test_a_server_and_a_hook_leave_any_settings_as_they_were(text: str) -> None:
-    edits = [CLIENTS["qwen"].edit("carrel", ""), AGENTS["qwen"].hook("/bin/carrel-hook")]
+    edits = [CLIENTS["qwen"].edit("carrel"), AGENTS["qwen"].hook("/bin/carrel-hook")]
     installed, after = in_and_out(edits, text.encode())
     assert after == text.encode()
     assert all(edit.standing(installed.decode()) == edit.value for edit in edits)
@@ -72,7 +72,7 @@ def test_a_server_and_a_hook_leave_any_settings_as_they_were(text: str) -> None:
 def test_a_table_leaves_any_toml_as_it_was(data: dict[str, Any], windows: bool) -> None:
     text = tomlkit.dumps({"top": 1, **data, "mcp_servers": {"other": {"command": "x"}}})
     text = text.replace("\n", "\r\n") if windows else text
-    edit = CLIENTS["codex"].edit("carrel", "")
+    edit = CLIENTS["codex"].edit("carrel")
     installed, after = in_and_out([edit], text.encode())
     assert after == text.encode()
     assert tomllib.loads(installed.decode())["mcp_servers"]["carrel"]["args"] == ["mcp"]

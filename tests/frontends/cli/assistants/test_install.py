@@ -24,7 +24,7 @@ ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
 
 def plan(path: Path, section: str, entry: dict[str, object] | None) -> Change:
     """Plan what has to change for an entry to stand in a file; None takes it out."""
-    edit = Entry((section, "carrel"), entry or ENTRY, CLIENTS["vscode"].edit("carrel", "").mine)
+    edit = Entry((section, "carrel"), entry or ENTRY, CLIENTS["vscode"].edit("carrel").mine)
     return install.plan(path, [edit], install=entry is not None)
 
 
@@ -371,9 +371,8 @@ def test_where_each_client_keeps_its_configuration(
 
 
 def test_a_root_that_the_editor_fills_in_is_said_to_be_the_editors() -> None:
-    assert CLIENTS["cursor"].entry("carrel", "")["args"] == ["mcp", "--root", "${workspaceFolder}", "--roots-by-editor"]
-    assert CLIENTS["cursor"].entry("carrel", "/x")["args"] == ["mcp", "--root", "/x"]
-    assert CLIENTS["claude"].entry("carrel", "")["args"] == ["mcp"]
+    assert CLIENTS["cursor"].entry("carrel")["args"] == ["mcp", "--root", "${workspaceFolder}", "--roots-by-editor"]
+    assert CLIENTS["claude"].entry("carrel")["args"] == ["mcp"]
 
 
 def test_jetbrains_has_no_workspace_file() -> None:
@@ -391,12 +390,9 @@ def opened(client: str) -> list[str]:
 
 
 @pytest.mark.parametrize("client", [name for name in CLIENTS if CLIENTS[name].workspace])
-def test_the_commands(client: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands(client: str, tmp_path: Path) -> None:
     arguments = ["--client", client, "--workspace", "--path", str(tmp_path)]
     file = tmp_path / (CLIENTS[client].workspace or "")
-    assert main(["mcp", "install", *arguments, "--dry-run"]) == 0
-    assert re.search(r'^\+.*carrel"?: \{|\.carrel\]$', capsys.readouterr().out, re.MULTILINE)
-    assert not file.exists()
     assert main(["mcp", "install", *arguments]) == 0
     written = (tomllib if file.suffix == ".toml" else json).loads(file.read_text())
     assert command_of(written[CLIENTS[client].section]["carrel"]) == ["carrel", "mcp", *opened(client)]

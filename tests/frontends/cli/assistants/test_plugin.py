@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[4]
 AGENTS_FOLDER = ROOT / "editors/agents"
 PLUGIN, EXTENSION = AGENTS_FOLDER / "plugin/carrel", AGENTS_FOLDER / "gemini-extension/carrel"
 MANIFESTS = [PLUGIN / ".claude-plugin/plugin.json", PLUGIN / ".codex-plugin/plugin.json", EXTENSION / "gemini-extension.json"]
-SERVER = {"carrel": CLIENTS["gemini"].entry("carrel", "")}
+SERVER = {"carrel": CLIENTS["gemini"].entry("carrel")}
 
 
 def read(path: Path) -> Any:

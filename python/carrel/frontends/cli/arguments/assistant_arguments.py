@@ -44,13 +44,7 @@ def add_mcp(commands: Commands) -> None:
         action = actions.add_parser(name, help=text)
         action.add_argument("--client", required=True, choices=MCP_CLIENTS, help="whose configuration")
         add_scope(action)
-        action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
         add_json(action)
-        if name == "install":
-            action.add_argument("--command", dest="start", metavar="COMMAND", help="how to start Carrel (this installation)")
-            action.add_argument(
-                "--serve-root", type=path, metavar="PATH", help="always serve this folder, whatever the client has open"
-            )
 
 
 def add_agents(commands: Commands) -> None:

@@ -235,9 +235,9 @@ class FileEdits:
     wanted: tuple[Edit, ...]
 
 
-def edits_of_client(client: str, place: Place, command: str, root: str = "") -> FileEdits:
+def edits_of_client(client: str, place: Place, command: str) -> FileEdits:
     """Return what stands for a client's MCP servers."""
-    path, entry = place.configuration(client), CLIENTS[client].edit(command, root)
+    path, entry = place.configuration(client), CLIENTS[client].edit(command)
     beside = tuple(agent.hook("") for agent in AGENTS.values() if agent.client == client and place.hook(agent) == path)
     return FileEdits(path, (entry, *beside), (entry,))
 

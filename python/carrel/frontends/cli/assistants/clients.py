@@ -29,19 +29,19 @@ class Client:
     folder_variable: str = ""  # what the client puts the open folder in place of
     one_list: bool = False  # the command and its arguments stand in one list
 
-    def entry(self, command: str, root: str) -> dict[str, Any]:
+    def entry(self, command: str) -> dict[str, Any]:
         """Return what stands under the server's name."""
         opened = ("--root", self.folder_variable, "--roots-by-editor") if self.folder_variable else ()
-        arguments = ["mcp", *(("--root", root) if root else opened)]
+        arguments = ["mcp", *opened]
         return {
             **self.extra,
             **({"command": [command, *arguments]} if self.one_list else {"command": command, "args": arguments}),
         }
 
-    def edit(self, command: str, root: str) -> Edit:
+    def edit(self, command: str) -> Edit:
         """Return what comes into the client's file."""
         kind = Table if PurePosixPath(self.paths["linux"]).suffix == ".toml" else Entry
-        return kind((self.section, NAME), self.entry(command, root), _is_of_carrel)
+        return kind((self.section, NAME), self.entry(command), _is_of_carrel)
 
 
 def command_of(entry: Any) -> list[str]:

@@ -209,20 +209,17 @@ def _row(name: str, place: Place) -> dict[str, str]:
 
 
 def configure(arguments: Namespace, output: Output) -> int:
-    """Change one client's configuration, or show the change."""
+    """Change one client's configuration."""
     install = arguments.action == "install"
     place = Place(arguments.scope or "global", str(folder(arguments.path)), os.environ, str(Path.home()))
-    start, served = (arguments.start, arguments.serve_root) if install else (None, None)
-    file = edits_of_client(arguments.client, place, start or carrel_command(place.scope), str(folder(served)) if served else "")
+    file = edits_of_client(arguments.client, place, carrel_command(place.scope))
     inside(file.path, place)
     change = plan(file.path, file.edits, install=install, only=file.wanted)
-    backup = apply(change) if change.needed and not arguments.dry_run else None
+    backup = apply(change) if change.needed else None
     if output.json:
         output.value({"path": str(change.path), "changed": change.needed, "backup": backup and str(backup)})
     elif not change.needed:
         output.text(f"{change.path}: nothing to change")
-    elif arguments.dry_run:
-        output.whole(difference(change))
     else:
         output.text(f"{change.path}: {'entered' if install else 'taken out'}" + (f" (before: {backup})" if backup else ""))
     return 0
