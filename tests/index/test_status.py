@@ -14,7 +14,7 @@ from carrel.frontends.cli.indexes.status import _show
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.messages.index_messages import StatusResult
-from carrel.frontends.mcp.texts import status as status_text
+from carrel.frontends.mcp.tools import status_text
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeEmbedder, faulty

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.frontends.chat_proxy.context_budget import (
+from carrel.frontends.chat_proxy.context_injector import (
     SMALLEST,
     context_budget,
     free_tokens,

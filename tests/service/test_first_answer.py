@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from carrel.composition.composition import Composition
-from carrel.frontends.mcp.texts import notes
+from carrel.frontends.mcp.tools import notes
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.types import Query
 from carrel.service import queries, workspace

@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import pytest
 
 from carrel.composition.composition import Composition
-from carrel.frontends.mcp.texts import notes
+from carrel.frontends.mcp.tools import notes
 from carrel.index.open_index import RENEWED
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import Cancelled, StoreError

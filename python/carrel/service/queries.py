@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.model.types import Budget, ContextItem, Hit, Query
-from carrel.service.routed import FromSources, as_passages, from_sources, only_documents
-from carrel.service.tool_source import PREFIX
+from carrel.service.routed import PREFIX, FromSources, as_passages, from_sources, only_documents
 from carrel.settings.source_settings import WORKSPACE
 
 if TYPE_CHECKING:

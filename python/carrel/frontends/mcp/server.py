@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import Any
 
@@ -11,16 +12,21 @@ import msgspec
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct
 
+from carrel.frontends.common.agent_hooks import AGENT_HOOKS
+from carrel.frontends.common.context_switch import ContextSwitch
+from carrel.frontends.common.transcripts import read_transcript
 from carrel.frontends.mcp import resources, roots, server_info
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
-from carrel.frontends.mcp.prompt_hook import PROMPT_CONTEXT, PromptHook
 from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
 from carrel.model.caller import Caller, called_by
-from carrel.model.errors import CarrelError
+from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.installation import carrel_version
+from carrel.model.structs import decode
+from carrel.service.prompt_context import Prompt, PromptContexts
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]
@@ -173,3 +179,49 @@ def _log(what: str, error: Exception) -> None:
         frame = frame.tb_next
     place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else "?"
     log.error("%s failed: %s at %s", what, type(error).__name__, place)
+
+
+PROMPT_CONTEXT = "prompt_context"
+
+_HOOK = AGENT_HOOKS["claude-code"]
+"""Codex takes the same."""
+_FIRST_MS = 5_000
+"""The agent starts this server with itself, so its first prompt often comes while everything is loaded; it waits 10 s at most."""
+
+
+class _Request(Struct, frozen=True):
+    prompt: str = ""
+    folder: str = ""
+    transcript: str = ""
+    session: str = ""
+
+
+class PromptHook:
+    """Answers the tool that agents' hooks call before each prompt, over the folders of one connection; models don't see it.
+
+    Claude Code and Codex fill in the prompt, its folder, the transcript and the session, and take the tool's text for a
+    hook's JSON. Whatever fails, the prompt goes on: the text is `{}` then.
+    """
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+        self._contexts = PromptContexts(_FIRST_MS)
+        self._switch: ContextSwitch | None = None
+
+    async def answer(self, raw: Any, caller: Caller) -> str:
+        """Return the hook's JSON; an empty object for a folder that isn't open."""
+        try:
+            request = decode(_Request, raw)
+        except InvalidInput:
+            return "{}"
+        workspace = self._folders.holding(request.folder)
+        if workspace is None:
+            return "{}"
+        if self._switch is None:
+            self._switch = ContextSwitch()
+        self._folders.switch_context(on=self._switch.on)
+        said = await asyncio.to_thread(read_transcript, request.transcript, request.prompt)
+        prompt = Prompt(request.prompt, request.session, said.turns, said.compacted, _HOOK.form, _HOOK.most_bytes)
+        with called_by(Caller(caller.entry, f"{caller.name} {request.session[:8]}".strip())):
+            addition = await self._contexts.addition(workspace, prompt)
+        return json.dumps(_HOOK.answer(addition))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,14 @@ from carrel.agent import knowledge_form, search_tool
 from carrel.agent.tools import catalogue_tools
 from carrel.frontends.common import wire
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.mcp import messages, resources, texts
+from carrel.frontends.mcp import messages, resources
+from carrel.index.left_out import unfinished_text
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.structs import decode_call
 from carrel.model.types import Budget, Filters, Hit, Query
-from carrel.pack.formats import places_text
+from carrel.pack.appearance import one_line
+from carrel.pack.formats import NOTHING_FOUND, places_text
 from carrel.search.certainty import doubt
 from carrel.service import assessed, group_context, group_search, queries, workspace_tools
 from carrel.service.context_request import ContextRequest, FileRef
@@ -130,9 +133,9 @@ class Tools:
         )
         notices = (answer.notice,) if answer.notice else ()
         return Answer(
-            pack.text or texts.NOTHING_FOUND,
+            pack.text or NOTHING_FOUND,
             value,
-            (*notices, *_searched_for(answer.rewritten), *texts.notes(searched, answer.notice)),
+            (*notices, *_searched_for(answer.rewritten), *notes(searched, answer.notice)),
         )
 
     async def search_tools(self, arguments: messages.FindToolsArguments, _: Report) -> Answer:
@@ -154,7 +157,7 @@ class Tools:
         chosen = [self._folders.pick(arguments.folder)] if arguments.folder else self._folders.all()
         statuses = [(name, await workspace.status(most_files=queries.MOST_SKIPPED)) for name, workspace in chosen]
         value = messages.StatusResult(folders=tuple(_status(name, status) for name, status in statuses))
-        return Answer("\n\n".join(texts.status(name, status) for name, status in statuses), value)
+        return Answer("\n\n".join(status_text(name, status) for name, status in statuses), value)
 
     async def _search(
         self,
@@ -182,7 +185,7 @@ class Tools:
         holding = result.diagnostics.holding or 0
         more = f"{holding:,} places of the index hold the word; these come first." if holding > len(result.answer) else None
         notices = (*filter(None, (problem, unsure, more)), *_searched_for(instead))
-        return dataclasses.replace(answer, notes=(*notices, *texts.notes(searched, problem)))
+        return dataclasses.replace(answer, notes=(*notices, *notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:
         """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
@@ -333,3 +336,46 @@ def _status(name: str, status: Status) -> messages.FolderStatus:
         skipped=status.left_out,
         last_indexed=None if at is None else wire.iso_time(at),
     )
+
+
+def notes(workspace: Workspace | FolderGroup, notice: str | None = None) -> tuple[str, ...]:
+    """Say what a reader of an answer must know about the index behind it, beside its `notice`."""
+    if isinstance(workspace, FolderGroup):
+        return tuple(f"{name}: {note}" for name, folder in workspace.folders.items() for note in notes(folder, notice))
+    index = workspace.index
+    if workspace.error:
+        return () if workspace.error in (notice or "") else (f"The index may be out of date: {workspace.error}",)
+    if index is None:
+        return ()
+    if index.complete:
+        waiting = workspace.pending
+        files = "1 changed file is" if waiting == 1 else f"{waiting} changed files are"
+        return (f"{files} still being indexed: what is new there may be missing here. Ask again for more.",) if waiting else ()
+    if index.store.role == "follower" and not index.begun:
+        return ("Another Carrel, such as the editor's, keeps this folder's index and hasn't filled it: index the folder there.",)
+    renewed = ("The index was deleted or damaged and is being made anew.",) if index.being_renewed else ()
+    lacks = index.lacks or "The first index is still being made: ask again for more."
+    return renewed if lacks in (notice or "") else (*renewed, lacks)
+
+
+def status_text(name: str, folder_status: Status) -> str:
+    """Describe one folder's index in a few lines."""
+    lacks = unfinished_text(
+        folder_status.files, folder_status.unfinished, folder_status.failed_files, complete=folder_status.complete
+    )
+    state = "unfinished" if lacks and folder_status.state in ("ready", "empty") else folder_status.state
+    lines = [f"{name} ({folder_status.root}): {state}, {folder_status.files} files, {folder_status.chunks} chunks"]
+    if lacks:
+        lines.append(lacks)
+    if folder_status.pending:
+        lines.append(f"{folder_status.pending} files wait for indexing")
+    if folder_status.languages:
+        ordered = sorted(folder_status.languages.items(), key=lambda pair: -pair[1])
+        lines.append("languages: " + ", ".join(f"{language} {count}" for language, count in ordered))
+    if folder_status.left_out:
+        reasons = Counter(folder_status.left_out)
+        lines.append("left out: " + ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()))
+    lines += [f"problem: {problem}" for problem in folder_status.problems]
+    if folder_status.error:
+        lines.append(f"error: {folder_status.error}")
+    return "\n".join(one_line(line) for line in lines)

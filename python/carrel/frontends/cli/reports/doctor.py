@@ -5,21 +5,312 @@ An index is only read, and never in the way of the process that writes it.
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+import importlib.metadata
+import importlib.util
 import logging
+import shutil
+import sys
+import tempfile
 from argparse import Namespace
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.reports import checks
-from carrel.frontends.cli.reports.checks import Finding
 from carrel.frontends.cli.terminal.folders import unreadable
 from carrel.frontends.cli.terminal.output import Output, one_line
 from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused
+from carrel.model.installation import FROM_SOURCE, carrel_version, how_to_install, how_to_reinstall
 from carrel.settings.settings_files import settings_of
+
+if TYPE_CHECKING:
+    from carrel.index.replica import VectorReplica
+    from carrel.settings.settings import Settings
+
+
+Level = Literal["ok", "note", "warning", "error"]
+MIN_PYTHON = (3, 11)
+_MB = 1_000_000
+_LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
+_WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
+_OPEN_FILES = 1_024
+_STORE_SECONDS = 10.0
+_LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `remedy` says what to do unless all is well."""
+
+    check: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+
+Check = Callable[[Path], Iterator[Finding]]
+
+
+def python(_folder: Path) -> Iterator[Finding]:
+    """Check the interpreter and the packages that Carrel needs."""
+    version = sys.version.split()[0]
+    if sys.version_info < MIN_PYTHON:
+        yield Finding("Python", "error", version, "Install Python 3.11 or newer and Carrel into it.")
+    else:
+        yield Finding("Python", "ok", f"{version} at {sys.executable}")
+    missing = [
+        name for name in ("pygls", "lsprotocol", "msgspec", "platformdirs", "rich") if importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        yield Finding(
+            "Packages",
+            "error",
+            f"missing: {', '.join(missing)}",
+            how_to_install(),
+        )
+
+
+def native(_folder: Path) -> Iterator[Finding]:
+    """Check the compiled core: there, of this version, and with the fast kernel of this processor."""
+    try:
+        core = importlib.import_module("carrel.model.native")
+    except ImportError as error:
+        remedy = f"Install it again for this Python and system: {how_to_reinstall()}; in a checkout, `make test` builds it."
+        yield Finding("Native core", "error", str(error), remedy)
+        return
+    installed = carrel_version()
+    if installed not in (core.__version__, FROM_SOURCE):
+        remedy = "Two installations are mixed; from source: `make test` builds the core again."
+        yield Finding("Native core", "error", f"version {core.__version__}, but the package is {installed}", remedy)
+    kernel = core.simd_kernel()
+    detail = f"{core.__version__}, index format {core.FORMAT_VERSION}, vector kernel {kernel}"
+    if kernel == "scalar":
+        yield Finding(
+            "Native core",
+            "note",
+            detail,
+            "This processor has no vector instructions that Carrel knows; large indexes search slower.",
+        )
+    else:
+        yield Finding("Native core", "ok", detail)
+    counts = {name: core.count_tokens("def main():", name) for name in ("o200k_base", "cl100k_base")}
+    yield Finding("Tokenizers", "ok" if all(counts.values()) else "error", "exact: " + ", ".join(counts))
+
+
+def extras(_folder: Path) -> Iterator[Finding]:
+    """Check the optional parts."""
+    if importlib.util.find_spec("tree_sitter_language_pack") is None:
+        yield Finding("More languages", "note", "not installed", f"For grammars of rare languages: {how_to_install('languages')}")
+    else:
+        yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
+    if importlib.util.find_spec("mcp_types") is None:
+        yield Finding("MCP", "note", "not installed", f"For `carrel mcp`: {how_to_install('mcp')}")
+    else:
+        yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
+    if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
+        yield Finding(
+            "Chat proxy",
+            "note",
+            f"{' and '.join(missing)} not installed",
+            f"For `carrel proxy`: {how_to_install('proxy')}",
+        )
+    else:
+        yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")
+
+
+def store(folder: Path) -> Iterator[Finding]:
+    """Check the store of vectors that is set: its package, its program, the permission."""
+    from carrel.composition.composition import Composition
+    from carrel.service.model_report import store_report
+    from carrel.settings.settings_files import settings_of
+
+    chosen, _ = settings_of(folder)
+    state = store_report(Composition(), chosen)
+    if state.kind == "segments":
+        return
+    detail = f"{state.kind}, {state.place}"
+    if state.problem:
+        yield Finding("Vector store", "warning", f"{detail}: {state.problem}", "Until then the index's own vectors answer.")
+    elif not state.allowed:
+        yield Finding("Vector store", "warning", f"{detail}: not allowed yet", "Allow it: carrel confirm")
+    elif problem := _opening_problem(folder, chosen):
+        yield Finding("Vector store", "warning", f"{detail}: {problem}", "Until then the index's own vectors answer.")
+    else:
+        yield Finding("Vector store", "ok", detail)
+
+
+def _opening_problem(folder: Path, chosen: Settings) -> str:
+    """Open the store for the folder's index, where there is one; return why it doesn't answer."""
+    from carrel.composition.composition import Composition
+    from carrel.system.background import run_blocking
+
+    composition = Composition()
+    if not composition.index_exists(folder, chosen):
+        return ""
+    index = composition.open_index(folder, chosen)
+    try:
+        composition.attach_replica(index, chosen)
+        return run_blocking(_probed(index.replica)) if index.replica else index.no_replica or ""
+    finally:
+        if index.replica:
+            run_blocking(index.close_replica())
+        index.store.close()
+
+
+async def _probed(replica: VectorReplica) -> str:
+    try:
+        async with asyncio.timeout(_STORE_SECONDS):
+            await replica.probe()
+    except TimeoutError:
+        return f"it gave no answer within {_STORE_SECONDS:g} s"
+    except CarrelError as error:
+        return str(error)
+    return ""
+
+
+def models(folder: Path) -> Iterator[Finding]:
+    """Check the models that are set beside the bundled one: whether each can be made, has its key and may be asked."""
+    from carrel.composition.composition import Composition
+    from carrel.composition.models import key_variables
+    from carrel.service.model_report import report
+    from carrel.settings.settings_files import settings_of
+    from carrel.system.background import run_blocking
+
+    chosen, _ = settings_of(folder)
+    composition = Composition()
+    states = run_blocking(report(composition, chosen))
+    composition.outbound.meter.close()
+    for state in states:
+        title, detail = state.role.capitalize(), f"{state.provider}, {state.model}" if state.model else state.provider
+        if state.problem:
+            yield Finding(title, "warning", f"{detail}: {state.problem}", "`carrel models set` chooses another.")
+            continue
+        if not state.allowed:
+            yield Finding(title, "warning", f"{detail}: not allowed yet, so it isn't asked", "Allow it: carrel confirm")
+        if state.lacks_key:
+            remedy = f"Set {key_variables()[state.provider]}, or keep it: carrel models key {state.provider}"
+            yield Finding(title, "warning", f"{detail}: no key found", remedy)
+        if state.destinations and state.allowed and not state.lacks_key:
+            yield Finding(title, "ok", f"{detail}; whether it answers: carrel models check")
+
+
+def team(folder: Path) -> Iterator[Finding]:
+    """Check the team's cache of vectors that is set: its package, its secret, the permission."""
+    from carrel.composition.composition import Composition
+    from carrel.composition.team import problem_of
+    from carrel.settings.settings_files import settings_of
+
+    chosen = settings_of(folder)[0].team
+    if not chosen.used:
+        return
+    detail = chosen.url or chosen.folder
+    if problem := problem_of(chosen, Composition().outbound.of(settings_of(folder)[0])):
+        yield Finding("Team cache", "warning", f"{detail}: {problem}", "Until then the embedding model is asked for every text.")
+    else:
+        yield Finding("Team cache", "ok", f"{detail}; whether it answers: carrel store status")
+
+
+def settings(folder: Path) -> Iterator[Finding]:
+    """Check the user's settings file and what the workspace asks for."""
+    from carrel.settings.settings_files import settings_of, user_file
+
+    try:
+        _, problems = settings_of(folder)
+    except SettingsError as error:
+        yield Finding("Settings", "error", error.reason, f"Correct {error.path}, or remove it.")
+        return
+    if not problems:
+        yield Finding("Settings", "ok", str(user_file()) if user_file().exists() else f"defaults (no {user_file()})")
+    for problem in problems:
+        yield Finding("Settings", "warning", str(problem), "Correct or remove it; until then the default counts.")
+
+
+def cache(folder: Path) -> Iterator[Finding]:
+    """Check the folder that indexes live in: writable, local, with space."""
+    from carrel.index.index_location import locate
+    from carrel.settings.settings_files import settings_of
+
+    location = locate(folder, settings_of(folder)[0])
+    for problem in location.problems:
+        yield Finding("Index folder", "warning", problem, "Set `cacheFolder` to a folder on a local disk.")
+    place = location.directory
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        remedy = "Make it writable, or set `cacheFolder` in your settings to a folder that is."
+        yield Finding("Index folder", "error", f"{place} can't be written: {error.strerror}", remedy)
+        return
+    free = shutil.disk_usage(place).free
+    detail = f"{location.directory}, {free / 1e9:.1f} GB free"
+    if free < _NO_SPACE:
+        yield Finding("Index folder", "error", detail, "Free some space: an index takes about half the size of the source.")
+    elif free < _LOW_SPACE:
+        yield Finding(
+            "Index folder", "warning", detail, "Little space is left; an index takes about half the size of the source."
+        )
+    else:
+        yield Finding("Index folder", "ok", detail)
+
+
+def git(folder: Path) -> Iterator[Finding]:
+    """Check git, which tells branch switches and renames apart; without it hashes do."""
+    from carrel.git import git as repository
+    from carrel.git.git_process import git_program
+
+    if git_program(folder) is None:
+        yield Finding(
+            "Git", "note", "not found on PATH", "Install git to have HEAD and renames in the status; the index works without."
+        )
+        return
+    state = repository.state(folder)
+    if state is None and any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        remedy = "Try `git status` there: it says whether the repository is damaged or belongs to another user (safe.directory)."
+        yield Finding("Git", "warning", "there is a repository, but git can't read it", remedy)
+    elif state is None:
+        yield Finding("Git", "ok", "found; this folder is in no repository")
+    else:
+        commit = state.head[:12] if state.head else "no commit yet"
+        yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+
+
+def memory(_folder: Path) -> Iterator[Finding]:
+    """Check the memory that the system allows the process: where there is too little, it ends without a word."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < _LITTLE_MEMORY:
+        level: Level = "error" if soft < _NO_MEMORY else "warning"
+        detail = f"{soft / _MB:,.0f} MB of addresses allowed; threads reserve more of these than they use of memory"
+        yield Finding("Memory", level, detail, "ulimit -v unlimited")
+
+
+def limits(_folder: Path) -> Iterator[Finding]:
+    """Check the system's limits on watched folders and open files."""
+    watches = Path("/proc/sys/fs/inotify/max_user_watches")
+    if watches.exists():
+        number = int(watches.read_text())
+        if number < _WATCHES:
+            remedy = f"sudo sysctl fs.inotify.max_user_watches={_WATCHES * 8} (and the same line in /etc/sysctl.d to keep it)"
+            detail = f"the system allows {number:,}; editors and Carrel may miss changes until you ask"
+            yield Finding("Watched folders", "warning", detail, remedy)
+        else:
+            yield Finding("Watched folders", "ok", f"{number:,} allowed")
+    if sys.platform != "win32":
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != resource.RLIM_INFINITY and soft < _OPEN_FILES:
+            yield Finding("Open files", "warning", f"{soft} allowed", f"ulimit -n {_OPEN_FILES * 4}")
 
 
 def index(folder: Path) -> Iterator[Finding]:
@@ -58,18 +349,18 @@ def index(folder: Path) -> Iterator[Finding]:
         opened.store.close()
 
 
-CHECKS: tuple[checks.Check, ...] = (
-    checks.python,
-    checks.native,
-    checks.settings,
-    checks.cache,
+CHECKS: tuple[Check, ...] = (
+    python,
+    native,
+    settings,
+    cache,
     index,
-    checks.models,
-    checks.store,
-    checks.team,
-    checks.git,
-    checks.limits,
-    checks.extras,
+    models,
+    store,
+    team,
+    git,
+    limits,
+    extras,
 )
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "cyan"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
@@ -95,14 +386,14 @@ def examine(folder: Path) -> list[Finding]:
                 "Folder", "error", f"{folder} can't be read: {reason}", f"Give yourself the right to read it: chmod u+rx {folder}"
             )
         ]
-    findings = list(checks.memory(folder))
+    findings = list(memory(folder))
     if any(finding.level == "error" for finding in findings):
         return findings  # to look further would end the process
     for check in CHECKS:
         try:
             findings.extend(check(folder))
         except SettingsError:
-            continue  # nobody knows where the index is; `checks.settings` says why
+            continue  # nobody knows where the index is; `settings` says why
         except (ImportError, OSError, ValueError, CarrelError) as error:  # the check itself can't be made: that is a finding
             logging.getLogger(__name__).debug("check failed", exc_info=True)
             remedy = "If the remedies above don't help, report this with the output of `carrel doctor --json`."

@@ -24,7 +24,7 @@ from carrel.frontends.common.wire import (
     iso_time,
 )
 from carrel.frontends.lsp.messages import question_messages as wire
-from carrel.frontends.lsp.messages.shared_messages import AttemptResult, SentResult
+from carrel.frontends.lsp.messages.question_messages import AttemptResult, SentResult
 from carrel.model.bounds import MOST_LINES
 from carrel.model.conversation import Message, Role
 from carrel.model.errors import InvalidInput

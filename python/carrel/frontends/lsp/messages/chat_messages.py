@@ -11,14 +11,17 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.frontends.common.wire import State, Wire
 from carrel.frontends.lsp.messages.question_messages import (
+    ASSESS,
+    SENT,
+    AttemptResult,
     BudgetParam,
     ContextParams,
     ContextResult,
     FolderParams,
     Place,
     ProgressToken,
+    SentResult,
 )
-from carrel.frontends.lsp.messages.shared_messages import ASSESS, SENT, AttemptResult, SentResult
 from carrel.model.bounds import Amount
 
 ModelToken = Annotated[
