@@ -31,7 +31,7 @@ from rich.text import Text
 from tests.agents import stand_in_api
 from tests.agents.cases import CASES, PROGRAMS, STAND_IN
 
-from carrel.frontends.cli.demo.demo_view import save_picture
+from carrel.frontends.cli.demo import save_picture
 
 WIDTH, HEIGHT = 96, 20
 KEY = "stand-in-stand-in-stand-in"

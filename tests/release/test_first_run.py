@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.cli.demo import run_demo
+from carrel.frontends.cli import demo
 
 ROOT = Path(__file__).parents[2]
 unix = pytest.mark.skipif(sys.platform == "win32", reason="make and bash build a checkout")
@@ -141,12 +141,12 @@ def test_without_a_network_the_demo_asks_about_pythons_own_library(tmp_path: Pat
     def fail(_: Path) -> Path:
         raise subprocess.CalledProcessError(1, "pip")
 
-    monkeypatch.setattr(run_demo, "_download", fail)
+    monkeypatch.setattr(demo, "_download", fail)
     notes: list[str] = []
-    root, question = run_demo.package(notes.append)
+    root, question = demo.package(notes.append)
     assert (root / "urllib/request.py").is_file()
-    assert question == run_demo.LIBRARY_QUESTION
+    assert question == demo.LIBRARY_QUESTION
     assert "no network" in notes[-1]
     (tmp_path / "unpacked").mkdir()
-    monkeypatch.setattr(run_demo, "_download", lambda _: tmp_path / "unpacked")
-    assert run_demo.package(notes.append) == (tmp_path / "demo/django-5.2.8", run_demo.PACKAGE_QUESTION)
+    monkeypatch.setattr(demo, "_download", lambda _: tmp_path / "unpacked")
+    assert demo.package(notes.append) == (tmp_path / "demo/django-5.2.8", demo.PACKAGE_QUESTION)

@@ -106,7 +106,7 @@ _MODULES = {
     "confirm": "setup.confirm",
     "context": "questions.query",
     "copilot-proxy": "servers.copilot_proxy",
-    "demo": "demo.run_demo",
+    "demo": "demo",
     "doctor": "reports.doctor",
     "explain": "questions.query",
     "files": "questions.query",
