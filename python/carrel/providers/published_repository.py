@@ -42,6 +42,9 @@ MOST_BYTES = 16_000_000
 """The longest answer to a question; 40 chunks with text and words take some 200 KB."""
 PAGE = 5_000
 IDLE_SECONDS = 60.0
+_IN_ORDER = "?wait=true&ordering=medium"
+"""Ends the path of a write. In a cluster each copy would else take the writes of two runs in an order of its own: both would hold
+the claim, and the servers would show different states from then on."""
 _READING = ("/points", "/points/query/batch")
 _READERS_PAUSES = (0.0,)
 """Seconds before each further try: a server closes connections that nobody used for a while, which is no failure."""
@@ -220,7 +223,7 @@ class QdrantRepository:
         # What is there is replaced where it has this token. The first of all has none to replace: its own is there only where
         # this same request was cut and is sent again.
         body["update_filter"] = _valued("token", (expected or written).token)
-        await self._put("/points?wait=true", body)
+        await self._put(f"/points{_IN_ORDER}", body)
         await self.check_claim(written)
         return written
 
@@ -248,22 +251,22 @@ class QdrantRepository:
             "points": [_encoded(point, generation, vector) for point in points],
             "update_filter": _valued("added", generation),
         }
-        await self._put("/points?wait=true", body)
+        await self._put(f"/points{_IN_ORDER}", body)
 
     async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
         """Set `added` or `removed` of points that no later generation has touched."""
         for untouched in _untouched(ids, generation):
-            await self._post("/points/payload?wait=true", {"payload": {name: generation}, "filter": untouched})
+            await self._post(f"/points/payload{_IN_ORDER}", {"payload": {name: generation}, "filter": untouched})
 
     async def unmark(self, ids: Sequence[str], generation: int) -> None:
         """Take back that points were removed, where no later generation has touched them."""
         for untouched in _untouched(ids, generation):
-            await self._post("/points/payload/delete?wait=true", {"keys": ["removed"], "filter": untouched})
+            await self._post(f"/points/payload/delete{_IN_ORDER}", {"keys": ["removed"], "filter": untouched})
 
     async def delete(self, ids: Sequence[str], generation: int) -> None:
         """Delete points that no later generation has touched."""
         for untouched in _untouched(ids, generation):
-            await self._post("/points/delete?wait=true", {"filter": untouched})
+            await self._post(f"/points/delete{_IN_ORDER}", {"filter": untouched})
 
     async def count(self, head: Head) -> int:
         """Return how many chunks are visible."""

@@ -1,4 +1,4 @@
-"""A repository that is published to a cluster of two servers, one of which is killed."""
+"""A repository that is published to a cluster of two servers: by two at once, and while one of the servers is killed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pytest
 from tests.contract import qdrant_server
 from tests.sources.published.common import at, commit, found, published, source
 
+from carrel.model.published import FORMAT, Head
 
-@pytest.mark.skipif(not os.environ.get("CARREL_TEST_CLUSTER"), reason="long: set CARREL_TEST_CLUSTER")
+pytestmark = pytest.mark.skipif(not os.environ.get("CARREL_TEST_CLUSTER"), reason="long: set CARREL_TEST_CLUSTER")
+
+
 async def test_a_cluster_goes_on_without_one_of_its_servers(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "servers").mkdir()
     with qdrant_server.cluster(tmp_path / "servers", 2) as (urls, servers):
@@ -32,3 +35,21 @@ async def test_a_cluster_goes_on_without_one_of_its_servers(shop: Path, tmp_path
         assert (await found(two, "who refunds a whole order"))[0].chunk.symbol == "refund_the_whole_order"
         for repository in (first, other):
             await repository.aclose()
+
+
+async def test_of_two_that_claim_by_different_servers_one_holds_it_and_both_servers_say_so(tmp_path: Path) -> None:
+    (tmp_path / "servers").mkdir()
+    with qdrant_server.cluster(tmp_path / "servers", 2) as (urls, _):
+        repositories = [at(url, "shop") for url in urls]
+        await repositories[0].prepare(256)
+        held = await repositories[0].write_head(Head(format=FORMAT), None)
+        for number in range(1, 31):
+            claims = (each.write_head(Head(format=FORMAT, claim=number), held) for each in repositories)
+            ended = await asyncio.gather(*claims, return_exceptions=True)
+            first, other = [await each.head() for each in repositories]
+            assert first == other
+            assert first
+            assert [claim.token for claim in ended if isinstance(claim, Head)] == [first.token]
+            held = first
+        for each in repositories:
+            await each.aclose()
