@@ -200,7 +200,8 @@ class QdrantRepository:
     async def _make(self, dim: int) -> Any:
         """Make the collection, and return what it is: another first run may have made it at the same moment."""
         try:
-            await self._put("", {"vectors": {FIRST_VECTOR: {"size": dim, "distance": "Cosine"}}, "sparse_vectors": _SPARSE})
+            vectors = {FIRST_VECTOR: {"size": dim, "distance": "Cosine"}}
+            await self._put("", {"vectors": vectors, "sparse_vectors": _SPARSE, **_ONE_PIECE})
         except ProviderError as error:
             if error.status != 409:
                 raise
@@ -303,6 +304,9 @@ class QdrantRepository:
 _NOT_DONE = (400, 404, 409)
 """What servers answer where a name is there already, or isn't any more."""
 _SPARSE = {"words": {"modifier": "idf"}}
+_ONE_PIECE = {"shard_number": 1, "optimizers_config": {"default_segment_number": 1}}
+"""Of a new collection. A server else makes shards for its machines and segments for its cores: each of them is asked by every
+question and takes some fifty mappings of memory, of which Linux lets a process have 65,530."""
 _INDEXED = ("added", "removed")
 
 

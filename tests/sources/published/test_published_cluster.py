@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.contract import qdrant_server
 from tests.sources.published.common import at, commit, found, published, source
@@ -20,6 +21,9 @@ async def test_a_cluster_goes_on_without_one_of_its_servers(shop: Path, tmp_path
     with qdrant_server.cluster(tmp_path / "servers", 2) as (urls, servers):
         first, other = (at(url, "shop") for url in urls)
         before = await published(shop, first)
+        async with httpx.AsyncClient(trust_env=False) as client:
+            held = (await client.get(f"{urls[0]}/collections/carrel-repo-shop/cluster")).json()["result"]
+        assert (held["shard_count"], len(held["local_shards"]), len(held["remote_shards"])) == (1, 1, 1), "one piece, two copies"
         one, two = source(first), source(other)
         assert (await found(one))[0].chunk.symbol == "authenticate_user"
         assert (await found(two))[0].chunk.symbol == "authenticate_user", "whichever server is asked"
