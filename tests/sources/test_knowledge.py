@@ -50,9 +50,12 @@ def composition() -> Planned:
 
 
 @pytest.fixture
-async def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, composition: Planned) -> AsyncIterator[Workspace]:
+async def workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, composition: Planned, request: pytest.FixtureRequest
+) -> AsyncIterator[Workspace]:
     documents, own = write_documents(tmp_path / "ops"), tmp_path / "settings.toml"
-    own.write_text(f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.ops]\nfolder = '{documents}'\n", "utf-8")
+    text = f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.ops]\nfolder = '{documents}'\n"
+    own.write_text(text + getattr(request, "param", ""), "utf-8")
     monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
     session = Session(composition, longest_match)
     session.configure({})
@@ -173,6 +176,22 @@ async def test_a_source_that_fails_costs_its_help_only(
     answer = await found(workspace, "authenticate_user according to the runbook")
     assert answer.hits[0].chunk.path == "src/auth.py"
     assert "The source ops can't answer yet: The disk is gone" in (answer.diagnostics.problem or "")
+
+
+REPOSITORIES = "".join(f"[sources.r{n}]\nkind = 'repository'\nurl = 'qdrant://127.0.0.1:9/r{n}'\n" for n in range(5))
+
+
+@pytest.mark.parametrize("workspace", [REPOSITORIES], indirect=True)
+async def test_a_server_that_is_gone_is_told_once_for_all_its_repositories(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: Any, **__: Any) -> None:
+        raise ProviderError("The server is gone")
+
+    monkeypatch.setattr("carrel.sources.remote_source.RemoteSource.search", fails)
+    answer = await found(workspace, CODE)
+    assert answer.hits[0].chunk.path == "src/auth.py"
+    assert "The sources r0, r1, r2 and 2 more can't answer yet: The server is gone. " in (answer.diagnostics.problem or "")
 
 
 async def test_a_folder_that_is_gone_is_named_and_the_workspace_answers(workspace: Workspace, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ TOOL_SECONDS = 10.0
 """How long a tool may take, its server's start included."""
 _UNASKED = 0.5
 """What a hit of documents counts that no word of the question asks for: below code that fits as well."""
+_MOST_NAMED = 3
+"""Sources that a problem names."""
 _SHARE = 0.4
 """Of the time that is left before a deadline."""
 
@@ -118,7 +120,8 @@ async def from_sources(
             for route in chosen
         )
     )
-    problems = [routing.problem, *silent, *(problem for _, problem in results)]
+    notices = (result for _, result in results if not isinstance(result, _Silence))
+    problems = [routing.problem, *silent, *notices, *_silences([each for _, each in results if isinstance(each, _Silence)])]
     return FromSources(
         routing.routes,
         (tuple(said), *(hits for hits, _ in results)),
@@ -236,9 +239,17 @@ async def _own_view(workspace: Workspace) -> SnapshotView | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    """Why a source gave nothing, as a verb."""
+
+    source: str
+    reason: str
+
+
 async def _search(
     source: Source, query: Query, route: Route, view: SnapshotView | None, *, explicit: bool, wait_ms: int, seconds: float
-) -> tuple[tuple[Hit, ...], str | None]:
+) -> tuple[tuple[Hit, ...], str | _Silence | None]:
     """Search one source; a fault costs its help only. Nobody waits for a first index of one that no word asks for."""
     about = query.about(route.query, query.limit)
     if route.weight < 1:
@@ -248,12 +259,24 @@ async def _search(
             hits = await source.search(about, explicit=explicit, wait_ms=wait_ms, view=view)
             return tuple(replace(hit, score=round(hit.score * route.weight, 4)) for hit in hits), source.notice
     except TimeoutError:
-        return (), f"The source {source.id} gave no answer in time."
+        reason = "gave no answer in time."
     except CarrelError as error:
-        return (), f"The source {source.id} can't answer yet: {error}"
+        reason = f"can't answer yet: {str(error).rstrip('.')}."
     except Exception as error:  # a chat must go on
         log.error("A source failed: %s at %s", type(error).__name__, place_of(error))  # noqa: TRY400 - a trace could quote it
-        return (), f"The source {source.id} failed; Carrel's log says more."
+        reason = "failed; Carrel's log says more."
+    return (), _Silence(source.id, reason)
+
+
+def _silences(silences: Sequence[_Silence]) -> Iterator[str]:
+    """Say each reason once: fifty repositories of one server that is gone have the same."""
+    for reason in dict.fromkeys(silence.reason for silence in silences):
+        first, *others = (silence.source for silence in silences if silence.reason == reason)
+        if others:
+            more = f" and {len(others) - _MOST_NAMED + 1} more" if len(others) >= _MOST_NAMED else ""
+            yield f"The sources {', '.join([first, *others][:_MOST_NAMED])}{more} {reason}"
+        else:
+            yield f"The source {first} {reason}"
 
 
 _LONGEST_RESULT = 20_000

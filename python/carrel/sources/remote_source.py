@@ -235,7 +235,7 @@ class RemoteSource:
             async with asyncio.timeout(SECONDS):
                 result = await work()
         except TimeoutError:
-            slow = ProviderError(f"{self.address} gave no answer within {SECONDS:g} s", retryable=True)
+            slow = ProviderError(f"{self.address.host} gave no answer within {SECONDS:g} s", retryable=True)
             self._failed(slow)
             raise slow from None
         except asyncio.CancelledError:
