@@ -8,7 +8,7 @@
         print(agent.run("how are retries done?"))
 
 Stores, embedders and models are plain objects with one method each (`carrel.extensions.rag.config`). `Plain...` makes one of a
-port of Carrel's, `...Port` makes a port of one. docs/rag.md has examples.
+port of Carrel's; a model and a tokenizer become ports by `ChatModelPort` and `TokenizerPort`. docs/rag.md has examples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Literal, overload
 from carrel import library
 from carrel.composition.composition import Composition
 from carrel.extensions.rag import calls
-from carrel.extensions.rag.as_ports import ChatModelPort, EmbedderPort, SourcePort
+from carrel.extensions.rag.as_ports import ChatModelPort
 from carrel.extensions.rag.config import (
     SYSTEM_PROMPT,
     USER_PROMPT,
@@ -37,7 +37,7 @@ from carrel.extensions.rag.config import (
 from carrel.extensions.rag.context import BuildContext, MakeSource
 from carrel.extensions.rag.documents import Document, FoundDocument, source_of_document
 from carrel.extensions.rag.pipeline import Pipeline, Question
-from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex, PlainSource, PlainVectorStore
+from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex
 from carrel.extensions.rag.tokens import TokenizerPort
 from carrel.model.errors import InvalidInput, WindowTooSmall
 from carrel.model.ports import Tokenizer
@@ -51,17 +51,13 @@ __all__ = [
     "ChatHistory",
     "ChatModelPort",
     "Document",
-    "EmbedderPort",
     "PlainChatModel",
     "PlainEmbedder",
     "PlainIndex",
-    "PlainSource",
-    "PlainVectorStore",
     "RAGAgent",
     "RAGAgentConfig",
     "RetrieveResult",
     "SimilarityStore",
-    "SourcePort",
     "TextEmbedder",
     "TextStore",
     "TokenizerPort",

@@ -396,7 +396,7 @@ def test_parts_without_their_method_are_refused() -> None:
     port = FakeEmbedder()
     for store, embedder, field, remedy in (
         (object(), FixedEmbedder(), "vectorstore", "PlainIndex"),
-        (FixedStore(), None, "vectorstore", "PlainSource"),
+        (FixedStore(), None, "vectorstore", "PlainIndex"),
         (FixedStore(), object(), "embedder", "None"),
         (FixedStore(), port, "embedder", "PlainEmbedder"),
     ):

@@ -22,11 +22,9 @@ _END = object()
 def check_store(store: object, embedder: object, name: str) -> None:
     """Raise `InvalidInput` where a store, the argument of this name, or an embedder lacks the method that it is asked by."""
     if embedder is None:
-        require(
-            store, name, "text_search", "Give an embedder, or wrap a carrel.Index in PlainIndex, a Source port in PlainSource."
-        )
+        require(store, name, "text_search", "Give an embedder, or wrap a carrel.Index in PlainIndex.")
         return
-    require(store, name, "similarity_search", "Wrap a carrel.Index in PlainIndex, a VectorStore port in PlainVectorStore.")
+    require(store, name, "similarity_search", "Wrap a carrel.Index in PlainIndex.")
     require(embedder, "embedder", "embed", "Give None for a store that is asked by text.")
     if isinstance(getattr(embedder, "spec", None), EmbeddingSpec):
         raise InvalidInput("embedder", f"{type(embedder).__name__} is an Embedder port", "Wrap it in PlainEmbedder.")

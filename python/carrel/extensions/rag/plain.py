@@ -12,7 +12,7 @@ from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
-from carrel.model.ports import ChatModel, Embedder, Sampling, Scalar, Source, Tokenizer, Unavailable, VectorStore, Where
+from carrel.model.ports import ChatModel, Embedder, Sampling, Scalar, Tokenizer, Unavailable
 from carrel.model.types import Chunk, Filters, Query
 from carrel.model.vectors import Vectors, WrongVectors
 from carrel.model_calls.chat_model import complete
@@ -87,39 +87,15 @@ class PlainChatModel:
                 yield delta.text
 
 
-class PlainVectorStore:
-    """A `VectorStore` port as an agent's store. The port keeps no texts: `documents` has them, by the ids of their records.
+class PlainLocalIndex:
+    """A local index as an agent's store: by the question's text as `search` finds it, or by vectors of its own model alone.
 
-    A filter's values are compared with the records' payload, of several values one must be equal; scores are cosines.
+    By vectors, scores and thresholds are cosines; the least one is the model's floor, unless a threshold is given.
     """
 
-    def __init__(self, store: VectorStore, documents: Mapping[str, Any]) -> None:
-        self._store, self._documents = store, documents
-
-    def similarity_search(
-        self,
-        query_embedding: Sequence[float],
-        top_k: int,
-        metadata_filter: Mapping[str, Any] | None = None,
-        similarity_threshold: float | None = None,
-    ) -> list[tuple[Any, float]]:
-        """Return the documents with the nearest vectors. Raises `InvalidInput` for a vector of another dimension."""
-        where = Where({key: _values(key, value) for key, value in metadata_filter.items()}) if metadata_filter else None
-        vector = _packed(query_embedding, self._store.dim)
-        hits = run_blocking(self._store.search(vector, top_k, where, similarity_threshold))
-        if missing := [chunk_id for chunk_id, _ in hits if chunk_id not in self._documents]:
-            log.warning("%d of %d vectors that were found have no document", len(missing), len(hits))
-        return [(self._documents[chunk_id], score) for chunk_id, score in hits if chunk_id in self._documents]
-
-
-class PlainSource:
-    """A `Source` port as an agent's store: it is asked by the question's text, and the agent needs no embedder.
-
-    A filter is `Filters.metadata`; scores and thresholds are relevance, from 0 to 1.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, view: Callable[[], SnapshotView], embedder: Embedder) -> None:
+        self._source = WorkspaceSource(view, embedder)
+        self._view, self._spec = view, embedder.spec
 
     def text_search(
         self,
@@ -140,17 +116,6 @@ class PlainSource:
             for candidate, chunk in zip(offered, chunks, strict=True)
             if not isinstance(chunk, Unavailable)
         ]
-
-
-class PlainLocalIndex(PlainSource):
-    """A local index as an agent's store: by the question's text as `search` finds it, or by vectors of its own model alone.
-
-    By vectors, scores and thresholds are cosines; the least one is the model's floor, unless a threshold is given.
-    """
-
-    def __init__(self, view: Callable[[], SnapshotView], embedder: Embedder) -> None:
-        super().__init__(WorkspaceSource(view, embedder))
-        self._view, self._spec = view, embedder.spec
 
     def similarity_search(
         self,
