@@ -58,14 +58,10 @@ class KeptSource:
 
 @dataclass(frozen=True, slots=True)
 class KeptTools:
-    """All that is kept. `approved` are tools as the person saw them, by their qualified names.
-
-    `rated` has the risk that a tool had by itself when the person named another for it.
-    """
+    """All that is kept. `approved` are tools as the person saw them, by their qualified names."""
 
     sources: Mapping[str, KeptSource] = field(default_factory=dict)
     approved: Mapping[str, CatalogueTool] = field(default_factory=dict)
-    rated: Mapping[str, str] = field(default_factory=dict)
 
 
 def canonical(value: object) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,7 +22,7 @@ from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.extensions.tools.servers.shared_servers import Connect, SharedServers
 from carrel.extensions.tools.tool_store import ToolStore
-from carrel.model.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical, higher
+from carrel.model.catalogue_tool import CatalogueTool, KeptTools, Risk, canonical
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
@@ -143,9 +143,6 @@ class ToolCatalogue:
                 continue
             problems += more_problems
             await self.keep(name, settings, tools)
-        rated = self.store.kept().rated
-        if _named(rated, settings) != rated:
-            await asyncio.to_thread(self.store.approve, (), lambda held: _named(held, settings))
         return problems
 
     async def keep(self, name: str, settings: ToolSettings, tools: Sequence[CatalogueTool]) -> None:
@@ -164,7 +161,7 @@ class ToolCatalogue:
 
     # --- approval
 
-    async def approve(self, items: Sequence[StatedTool], confirm: Confirm, settings: ToolSettings) -> bool:
+    async def approve(self, items: Sequence[StatedTool], confirm: Confirm) -> bool:
         """Show tools to the person, and keep that they approved them.
 
         Raises `ProviderError` where nobody can be asked or the tools are no longer those that were shown, `StoreError`.
@@ -172,14 +169,12 @@ class ToolCatalogue:
         waiting = [item for item in items if not item.usable]
         if not waiting:
             return True
-        kept = self.store.kept()
-        tools = _still_held(waiting, kept)
+        tools = _still_held(waiting, self.store.kept())
         if not await confirm(of_tools(waiting)):
             return False
         if _still_held(waiting, self.store.kept()) != tools:
             raise ProviderError(*_CHANGED, retryable=True)
-        rated = {tool.qualified: _basis(tool, kept) for tool in tools if tool.qualified in settings.risk}
-        await asyncio.to_thread(self.store.approve, tools, lambda held: _named({**held, **rated}, settings))
+        await asyncio.to_thread(self.store.approve, tools)
         return True
 
 
@@ -231,7 +226,7 @@ def origin_of(settings: ToolSettings, name: str) -> str:
 
 def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> StatedTool:
     approved = kept.approved.get(tool.qualified)
-    risk, note = _risk(tool, kept, settings)
+    risk, note = _risk(tool, settings)
     shown = replace(tool, risk=risk)
     if approved is None:
         return StatedTool(shown, "new", note=note)
@@ -240,30 +235,13 @@ def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> Sta
     return StatedTool(shown, "changed", approved, note)
 
 
-def _risk(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> tuple[Risk, str]:
-    """Return the risk of a tool, and why it isn't the one that the person named, if so: a lower one was named for what it did."""
+def _risk(tool: CatalogueTool, settings: ToolSettings) -> tuple[Risk, str]:
+    """Return the risk of a tool, by the person's settings before its own, and why theirs doesn't count, if so."""
     named = settings.risk.get(tool.qualified, tool.risk)
     if runs_anything(tool):
         lowered = tool.qualified in settings.risk and named != "dangerous"
         return "dangerous", f"{tool.qualified} runs whatever it is given: `tools.risk` doesn't change that." if lowered else ""
-    basis = _basis(tool, kept)
-    if basis == tool.risk or higher(named, tool.risk) == named:
-        return named, ""
-    return tool.risk, (
-        f'{tool.qualified} counts as {tool.risk}: "{named}" in `tools.risk` was named when it counted as {basis}. '
-        "Take it out there, run `carrel tools refresh`, and name it again if it still holds."
-    )
-
-
-def _basis(tool: CatalogueTool, kept: KeptTools) -> str:
-    """Return the risk that a tool had by itself when the person named another."""
-    approved = kept.approved.get(tool.qualified)
-    return kept.rated.get(tool.qualified) or (approved or tool).risk
-
-
-def _named(rated: Mapping[str, str], settings: ToolSettings) -> dict[str, str]:
-    """Return what risks rest on, without those that the person took out of their settings."""
-    return {name: basis for name, basis in rated.items() if name in settings.risk}
+    return named, ""
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -113,7 +113,7 @@ class ToolService:
         """Have the person look at tools. Raises `ProviderError` where nobody can be asked."""
         if self.confirm is None:
             raise ProviderError(f"These tools are new or changed; {NOBODY_ASKED}")
-        return await self.catalogue.approve(items, self.confirm, self.settings)
+        return await self.catalogue.approve(items, self.confirm)
 
     # --- pipelines
 

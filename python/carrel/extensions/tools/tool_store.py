@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -68,15 +68,15 @@ class ToolStore:
         with self._changing() as kept:
             self._write(_without(kept, name))
 
-    def approve(self, tools: Iterable[CatalogueTool], rated: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+    def approve(self, tools: Iterable[CatalogueTool]) -> None:
         """Keep that the person saw and approved these tools as they are; one that is no longer held so isn't approved.
 
-        `rated` makes of what risks rest on what they rest on now. Raises `StoreError`.
+        Raises `StoreError`.
         """
         with self._changing() as kept:
             held = {tool.qualified: tool for source in kept.sources.values() for tool in source.tools}
             seen = {tool.qualified: tool for tool in tools if held.get(tool.qualified) == tool}
-            self._write(KeptTools(kept.sources, {**kept.approved, **seen}, rated(kept.rated)))
+            self._write(KeptTools(kept.sources, {**kept.approved, **seen}))
 
     @contextmanager
     def _changing(self) -> Iterator[KeptTools]:
@@ -121,7 +121,6 @@ class ToolStore:
                 for name, held in kept.sources.items()
             },
             "approved": {name: asdict(tool) for name, tool in kept.approved.items()},
-            "rated": dict(kept.rated),
         }
         replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
 
@@ -129,8 +128,7 @@ class ToolStore:
 def _without(kept: KeptTools, name: str) -> KeptTools:
     sources = {source: held for source, held in kept.sources.items() if source != name}
     approved = {qualified: tool for qualified, tool in kept.approved.items() if tool.source != name}
-    rated = {qualified: basis for qualified, basis in kept.rated.items() if qualified in approved}
-    return KeptTools(sources, approved, rated)
+    return KeptTools(sources, approved)
 
 
 def _decode(raw: Any) -> KeptTools:
@@ -142,5 +140,4 @@ def _decode(raw: Any) -> KeptTools:
         name: KeptSource(held["origin"], float(held["at"]), convert(held["tools"], tuple[CatalogueTool, ...]))
         for name, held in raw["sources"].items()
     }
-    rated = {str(name): str(basis) for name, basis in raw["rated"].items()}
-    return KeptTools(sources, convert(raw["approved"], dict[str, CatalogueTool]), rated)
+    return KeptTools(sources, convert(raw["approved"], dict[str, CatalogueTool]))
