@@ -1,4 +1,4 @@
-"""Passages of documents as they are given: with version and date, marked where outdated, one version of each (spec D13)."""
+"""Passages of documents as they are given: with version and date, marked where outdated (spec D13)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from carrel.search.merge import merge_by_score
 from carrel.search.retriever import Ranking
 from carrel.sources.documents.freshness import (
     HEAD_CHARACTERS,
-    LEAST_OF_A_SCORE,
     SECONDS_A_DAY,
     DocumentFacts,
-    document_key,
     facts_of,
     remaining,
-    superseded,
 )
 
 LEAST_RELEVANCE = 0.05
@@ -66,9 +63,9 @@ class Shown:
 def looked_at(query: Query) -> int:
     """Return of how many hits those are taken that `query` wants.
 
-    Older versions of a document give their places to others, and so does what is too old, which may be nearly everything.
+    What is too old gives its place to others, and may be nearly everything.
     """
-    return 2 * query.limit if query.filters.max_age_days is None else max(2 * query.limit, _MOST_LOOKED_AT)
+    return query.limit if query.filters.max_age_days is None else max(query.limit, _MOST_LOOKED_AT)
 
 
 def passages(
@@ -79,24 +76,10 @@ def passages(
     *,
     max_age_days: float | None = None,
 ) -> list[Hit]:
-    """Return hits as passages of their source, best first: what is older than `max_age_days` and older versions are left out.
-
-    An older version stands only where the newest wasn't found, and says so.
-    """
-    facts = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
-    paths = {hit.chunk.path for hit in hits}
-    keys = {document_key(path) for path in paths}
-    siblings = [path for path in view.paths() if document_key(path) in keys]
-    for path in siblings:  # few: the versions of what was found
-        if path not in facts and (chunks := view.file_chunks(path)):
-            facts[path] = cache.of(view, path, chunks[0].content_hash)
-    newer, now = superseded(siblings, facts), time.time()
-    results = []
+    """Return hits as passages of their source, best first: what is older than `max_age_days` is left out."""
+    now, results = time.time(), []
     for hit in hits:
-        path = hit.chunk.path
-        if newer.get(path) in paths:
-            continue
-        passage = _with_facts(hit, facts[path], newer.get(path), shown, now)
+        passage = _with_facts(hit, cache.of(view, hit.chunk.path, hit.chunk.content_hash), shown, now)
         if max_age_days is None or now - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
             results.append(passage)
     return sorted(results, key=lambda hit: -hit.score)
@@ -124,22 +107,21 @@ def fresh(ranking: Ranking) -> Ranking:
     return replace(ranking, order=replace(ranking.order, places=places))
 
 
-def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
+def _with_facts(hit: Hit, facts: DocumentFacts, shown: Shown, now: float) -> Hit:
     chunk = _without_front_matter(hit.chunk)
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
     notes = [
-        f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else "",
+        "outdated" if outdated else "",
         f"version {facts.version}" if facts.version else "",
         f"updated {datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if shown.dated else "",
     ]
     origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
-    kept = LEAST_OF_A_SCORE if newer else remaining(age, shown.outdated_after)
     chunk = replace(
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )
-    return replace(hit, chunk=chunk, score=round(hit.score * kept, 4))
+    return replace(hit, chunk=chunk, score=round(hit.score * remaining(age, shown.outdated_after), 4))
 
 
 def _without_front_matter(chunk: Chunk) -> Chunk:
