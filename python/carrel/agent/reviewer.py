@@ -40,7 +40,6 @@ FORM = """{
 }"""
 """The answer as the model is asked for it."""
 
-_SCORE = lazy_pattern(r"\s*([1-5])(?:\.0+)?(?:\s*(?:/|of|out of)\s*5)?\s*", re.IGNORECASE)
 _SENTENCE_END = lazy_pattern(r"(?<=\w{3})[.!?](?=\s+[^\Wa-z_])|[\u3002\uff01\uff1f](?=.)")
 _LEVELS: dict[str, Level] = {
     "junior": "Junior",
@@ -98,8 +97,14 @@ def _summary(value: Any) -> tuple[str, str]:
 
 
 def _score(value: Any) -> tuple[int, str]:
-    match = None if isinstance(value, bool) else _SCORE.fullmatch(str(value))
-    return (int(match[1]), "") if match else (0, f"must be a whole number from 1 to 5, not {_shown(value)}")
+    number, most = str(value).lower(), "5"
+    for words in ("out of", "of", "/"):
+        if words in number:
+            number, _, most = number.partition(words)
+    whole, point, zeros = number.strip().partition(".")
+    if most.strip() == "5" and whole in ("1", "2", "3", "4", "5") and bool(point) == bool(zeros) and not zeros.strip("0"):
+        return int(whole), ""
+    return 0, f"must be a whole number from 1 to 5, not {_shown(value)}"
 
 
 def _level(value: Any) -> tuple[str, str]:

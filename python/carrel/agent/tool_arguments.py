@@ -12,12 +12,11 @@ from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
-from carrel.model.patterns import lazy_pattern
 from carrel.model_calls.model_json import parse
 
 _WRAPPERS = frozenset({"arguments", "parameters", "args", "input", "params", "kwargs"})
 _LONGEST_MESSAGE = 200
-_NUMBER = lazy_pattern(r"-?\d{1,15}(\.\d{1,15})?")
+_MOST_DIGITS = 15
 _BOOLEANS = {"true": True, "false": False}
 _MOST_NAMED = 20
 
@@ -160,8 +159,7 @@ def _of_type(value: Any, spec: Any) -> Any:
         return int(value)
     if isinstance(value, str):
         text = value.strip()
-        if kind in ("integer", "number") and (match := _NUMBER.fullmatch(text)):
-            number = float(text) if match[1] else int(text)
+        if kind in ("integer", "number") and (number := _number(text)) is not None:
             return int(number) if kind == "integer" and number == int(number) else number
         if kind == "boolean":
             return _BOOLEANS.get(text.lower(), value)
@@ -171,6 +169,14 @@ def _of_type(value: Any, spec: Any) -> Any:
     if kind == "array" and isinstance(value, str | int | float) and _takes(value, spec.get("items")):
         return [value]
     return value
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text writes with a few digits, and a point at most."""
+    parts = text.removeprefix("-").split(".")
+    if len(parts) > 2 or not all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts):
+        return None
+    return float(text) if len(parts) > 1 else int(text)
 
 
 def _takes(value: object, items: Any) -> bool:

@@ -40,8 +40,6 @@ _SHOWN = lazy_pattern(
 )
 _BEGUN = lazy_pattern(r"(?:<[A-Za-z_]{0,14}|\[[A-Z_]{0,11}|`{1,3}(?:\w{0,9}[ \t]*\n?\s*)?)\Z")
 """What may be the beginning of one of these."""
-_MAYBE_JSON = lazy_pattern(r"\s*(?:\{|\[\s*(?:\{|\Z))")
-"""How a text begins that may be a call as a whole; a Markdown link begins in another way."""
 _LONGEST_MARK = 24
 """Characters of which what begins like a call is held back until it is known to be none."""
 
@@ -203,7 +201,7 @@ class ShownText:
     def add(self, piece: str) -> str:
         """Take a piece; return what can be shown now."""
         self._waiting += piece
-        if self._held or (not self._shown and _MAYBE_JSON.match(self._waiting)):
+        if self._held or (not self._shown and _may_be_call(self._waiting)):
             return ""
         mark = _SHOWN.search(self._waiting)
         self._held = mark is not None
@@ -222,6 +220,12 @@ class ShownText:
         """Return where what may become a mark begins."""
         begun = _BEGUN.search(self._waiting, max(0, len(self._waiting) - _LONGEST_MARK))
         return begun.start() if begun else len(self._waiting)
+
+
+def _may_be_call(text: str) -> bool:
+    """Tell whether a text may be a call as a whole: a Markdown link begins in another way."""
+    begun = text.lstrip()
+    return begun.startswith("{") or (begun.startswith("[") and begun[1:].lstrip()[:1] in ("", "{"))
 
 
 def _json(value: Mapping[str, Any]) -> str:

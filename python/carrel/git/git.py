@@ -21,15 +21,13 @@ from pathlib import Path
 
 from carrel.git.git_ownership import foreign
 from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, stream
-from carrel.model.patterns import lazy_pattern
 from carrel.model.published import is_commit
 
 LOG_SECONDS = 60.0
 """For the whole history: what came until then counts."""
 _MOST_OF_A_COMMIT = 100_000
 """Bytes of one commit's entry; what is beyond is left out."""
-_REMOTE = lazy_pattern(r"(?:https?|ssh|git|git\+ssh)://[^/]+/(?P<path>.+)|(?:[^/@:]+@)?[^/@:]{2,}:(?!//)(?P<short>.+)")
-"""A remote on a host, as a URL or as `host:path`; `C:\\folder` is none."""
+_SCHEMES = ("http", "https", "ssh", "git", "git+ssh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +233,12 @@ def origin(folder: Path) -> str:
 
 def repository_of(remote: str) -> str:
     """Return the path on its host that a remote's URL names: `acme/billing` of `git@example.com:acme/billing.git`."""
-    match = _REMOTE.fullmatch(remote)
-    path = (match["path"] or match["short"]) if match else ""
+    scheme, mark, rest = remote.partition("://")
+    host, _, path = rest.partition("/") if mark else remote.partition(":")
+    user, at, name = host.rpartition("@")
+    # Without a scheme it is `host:path`, but for `C:\\folder`.
+    is_host = bool(host) if mark else len(name) > 1 and "/" not in host and bool(user) == bool(at) and "@" not in user
+    path = path if is_host and (not mark or scheme in _SCHEMES) else ""
     return "/".join(part for part in path.removesuffix("/").removesuffix(".git").split("/") if part)
 
 

@@ -6,14 +6,12 @@ Check plain values against types, and say in plain words what is wrong with one.
 from __future__ import annotations
 
 import operator
-import re
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from carrel.model.errors import InvalidInput
-from carrel.model.patterns import lazy_pattern
 
 Days = Annotated[float, Meta(gt=0, le=36_500)]
 """An age."""
@@ -35,10 +33,6 @@ MOST = 1_000_000_000
 
 
 # A `msgspec.ValidationError` has nothing but its text, which ends in the path of the field: the one text that is taken apart.
-_AT = lazy_pattern(r"^(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>[^`]*)`)?$", re.DOTALL)
-_WRONG_TYPE = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)`$")
-_RANGE = lazy_pattern(r"Expected `(?:int|float)` ([<>]=?) (\S+)$")
-_LENGTH = lazy_pattern(r"Expected `(\w+)` of length (?:([<>]=) )?(\d+)(?:, got \d+)?$")
 _CHOICE = "Invalid enum value "
 _NAMES = {
     "str": "text",
@@ -67,9 +61,10 @@ def checked(field: str, value: object, hint: Any) -> Any:
 
 def plain_reason(error: msgspec.ValidationError) -> tuple[str, str]:
     """Return the path of the field below what was checked (`.a[0]`, or nothing), and what is wrong with it."""
-    match = _AT.match(str(error))
-    what = match["what"] if match else str(error)
-    where = ((match["path"] if match else "") or "").replace("[...]", "")  # the value of some key
+    what, at, place = str(error).rpartition(" - at ")
+    if not at or not place.endswith("`"):
+        what, place = str(error), ""
+    where = place.rpartition("`$")[2].removesuffix("`").replace("[...]", "")  # the value of some key
     _, missing, name = what.partition("missing required field `")
     if missing:
         return f"{where}.{name.rstrip('`')}", "is missing"
@@ -77,19 +72,24 @@ def plain_reason(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def _plain(what: str) -> str:
-    if match := _WRONG_TYPE.match(what):
-        expected = [name for name in match[1].split(" | ") if name != "null"] or ["null"]
-        return f"must be {' or '.join(_NAMES.get(name, name) for name in expected)}, not {_GOT.get(match[2], match[2])}"
-    if match := _RANGE.match(what):
-        number = float(match[2])
-        return f"must be {_NUMBERS[match[1]].format(f'{number:,.0f}' if number.is_integer() else match[2])}"
-    if match := _LENGTH.match(what):
-        kind, sign, length = match[1], match[2] or "", int(match[3])
-        if (sign, length) == (">=", 1):
-            return "must not be empty"
-        unit = "character" if kind == "str" else "entry"
-        units = unit if length == 1 else {"character": "characters", "entry": "entries"}[unit]
-        return f"must have {_LENGTHS[sign].format(f'{length:,}')} {units}"
+    match what.split("`"):
+        case ["Expected ", wanted, ", got ", held, ""]:
+            expected = [name for name in wanted.split(" | ") if name != "null"] or ["null"]
+            return f"must be {' or '.join(_NAMES.get(name, name) for name in expected)}, not {_GOT.get(held, held)}"
+        case ["Expected ", "int" | "float", bound] if (words := bound.split())[:1] and words[0] in _NUMBERS:
+            number = float(words[1])
+            return f"must be {_NUMBERS[words[0]].format(f'{number:,.0f}' if number.is_integer() else words[1])}"
+        case ["Expected ", kind, bound] if bound.startswith(" of length "):
+            *sign, length = bound.removeprefix(" of length ").partition(",")[0].split()
+            return _length(kind, "".join(sign), int(length))
     if what.startswith(_CHOICE):
         return f"can't be {what.removeprefix(_CHOICE)}: that is none of the possible values"
     return "is out of every range" if what == "Number out of range" else what
+
+
+def _length(kind: str, sign: str, length: int) -> str:
+    if (sign, length) == (">=", 1):
+        return "must not be empty"
+    unit = "character" if kind == "str" else "entry"
+    units = unit if length == 1 else {"character": "characters", "entry": "entries"}[unit]
+    return f"must have {_LENGTHS[sign].format(f'{length:,}')} {units}"

@@ -9,6 +9,8 @@ import re
 from string import ascii_letters, digits
 from typing import Any, AnyStr, cast
 
+_IN_NAMES = frozenset(f"{ascii_letters}{digits}_-")
+
 
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that acts as `re.compile(source, flags)` does, by its attributes; functions of `re` don't take it."""
@@ -22,7 +24,7 @@ def is_name(text: str, most: int, signs: str = "_-") -> bool:
 
 def as_name(text: str) -> str:
     """Return a text with `_` in place of each character but ASCII letters, digits, `_` and `-`."""
-    return _NOT_IN_NAMES.sub("_", text)
+    return "".join(char if char in _IN_NAMES else "_" for char in text)
 
 
 def whole_word(text: str) -> re.Pattern[str]:
@@ -38,6 +40,3 @@ class _LazyPattern:
         value = getattr(re.compile(self._source, self._flags), name)
         setattr(self, name, value)  # the next use of it doesn't come here
         return value
-
-
-_NOT_IN_NAMES = lazy_pattern(r"[^A-Za-z0-9_-]")

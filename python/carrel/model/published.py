@@ -5,7 +5,6 @@ What a server gives is data that anybody may have written. `read_chunk` and `rea
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol
@@ -16,7 +15,7 @@ from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, is_loopback
-from carrel.model.patterns import is_name, lazy_pattern
+from carrel.model.patterns import is_name
 
 FORMAT = 1
 """Of what is published. A reader refuses any other."""
@@ -30,10 +29,9 @@ SHORT_COMMIT = 12
 """Digits of a commit where it is shown."""
 LONGEST_TEXT = 20_000
 """Characters of a chunk; Carrel cuts at 8,000."""
-_USER = lazy_pattern(r"//.*@", re.DOTALL)
-"""What may be a name and a password in an address: no message repeats it."""
-_UNPRINTABLE = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_UNPRINTABLE_TEXT = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNPRINTABLE = (*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_TO_SPACES = dict.fromkeys(_UNPRINTABLE, " ")
+_TO_MARKS = dict.fromkeys(set(_UNPRINTABLE) - {ord("\t"), ord("\n"), 0x2028, 0x2029}, "\ufffd")
 
 _Line = Annotated[int, Meta(ge=1, le=10_000_000)]
 _Short = Annotated[str, Meta(max_length=300)]
@@ -50,7 +48,9 @@ class PublishedAddress:
     @staticmethod
     def read(url: str) -> PublishedAddress:
         """Read an address. Raises `InvalidInput`."""
-        shown = _USER.sub("//…@", url[:200])
+        before, _, behind = url[:200].partition("//")
+        # What may be a name and a password is repeated by no message.
+        shown = f"{before}//…@{behind.rpartition('@')[2]}" if "@" in behind else url[:200]
         wrong = InvalidInput("url", "is no address of a repository", "Write `qdrant://HOST:PORT/NAME`.", value=shown)
         try:
             parts = urlsplit(url)
@@ -193,7 +193,7 @@ def read_head(raw: object) -> Head | None:
         return None
     if head.generation and not is_commit(head.commit):
         return None
-    return msgspec.structs.replace(head, branch=_UNPRINTABLE.sub(" ", head.branch), model=_UNPRINTABLE.sub(" ", head.model))
+    return msgspec.structs.replace(head, branch=head.branch.translate(_TO_SPACES), model=head.model.translate(_TO_SPACES))
 
 
 def read_chunk(raw: object) -> PublishedChunk | None:
@@ -204,18 +204,18 @@ def read_chunk(raw: object) -> PublishedChunk | None:
         return None
     if not is_inside(chunk.path) or chunk.end_line < chunk.start_line or chunk.source not in ("code", "docs"):
         return None
-    clean = {name: _UNPRINTABLE.sub(" ", getattr(chunk, name)) for name in ("symbol", "container", "kind", "language")}
-    text = None if chunk.text is None else _UNPRINTABLE_TEXT.sub("\ufffd", chunk.text.replace("\r\n", "\n"))
+    clean = {name: getattr(chunk, name).translate(_TO_SPACES) for name in ("symbol", "container", "kind", "language")}
+    text = None if chunk.text is None else chunk.text.replace("\r\n", "\n").translate(_TO_MARKS)
     if text is not None and text.count("\n") > chunk.end_line - chunk.start_line + 1:
         return None  # lines are counted from the first: more of them than the place has would be shown as others
-    names = tuple(_UNPRINTABLE.sub(" ", name) for name in chunk.definitions)
+    names = tuple(name.translate(_TO_SPACES) for name in chunk.definitions)
     return msgspec.structs.replace(chunk, **clean, definitions=names, text=text)
 
 
 def is_inside(path: str) -> bool:
     """Tell whether a path is a plain one below its repository, of characters that can be shown."""
     parts = path.split("/")
-    return not (_UNPRINTABLE.search(path) or "\\" in path or any(part in ("", ".", "..") for part in parts))
+    return not (path.translate(_TO_SPACES) != path or "\\" in path or any(part in ("", ".", "..") for part in parts))
 
 
 def payload_of(chunk: PublishedChunk) -> Mapping[str, Any]:

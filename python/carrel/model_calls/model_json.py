@@ -50,7 +50,7 @@ _MOST_MISSING = 20
 _LONGEST_LITERAL = 20_000
 # No string begins behind a backslash: a text of `\"` alone would be searched to its end from each of them.
 _TRAILING_COMMA = lazy_pattern(r'((?<!\\)"(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
-_FENCE = lazy_pattern(r"\A```\w*[ \t]*\n?(.*?)\n?```\Z", re.DOTALL)
+_FENCE = "```"
 _STRING = lazy_pattern(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 
@@ -84,8 +84,10 @@ def parse(text: str) -> Any:
     the end. A string that isn't closed is not: nobody knows how it would have gone on.
     """
     text = text[:LONGEST].strip()
-    if fenced := _FENCE.match(text):
-        text = fenced[1].strip()
+    if len(text) >= 2 * len(_FENCE) and text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.removeprefix(_FENCE).removesuffix(_FENCE)
+        language = next((at for at, char in enumerate(text) if not (char.isalnum() or char == "_")), len(text))
+        text = text[language:].strip()
     for version in (text, without_trailing_commas(text), _closed(text)):
         try:
             return json.loads(version, strict=False, parse_constant=_no_number)

@@ -36,7 +36,7 @@ from carrel.providers.chat import (
     tokens_of,
 )
 from carrel.providers.copilot_program import NOT_SIGNED_IN, Connect, Program, connect
-from carrel.providers.service import CODE, Service, refusal
+from carrel.providers.service import Service, as_code, refusal
 from carrel.settings.model_settings import ModelSettings
 
 BASE_URL = "https://api.githubcopilot.com"
@@ -303,7 +303,7 @@ class _Session:
 
 def _failure(data: Any, service: Service) -> ProviderError:
     """Say what the program reports. Its words are not repeated: they may quote what was sent."""
-    word = data.error_type if isinstance(data.error_type, str) and CODE.fullmatch(data.error_type) else ""
+    word = as_code(data.error_type)
     status = data.status_code if isinstance(data.status_code, int) else 0
     if word in ("authentication", "authorization") or status in (401, 403):
         return ProviderError("Copilot refused the sign-in", NOT_SIGNED_IN[1], status=status or None)

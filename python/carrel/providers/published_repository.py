@@ -9,7 +9,6 @@ anybody.
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -19,7 +18,6 @@ import msgspec
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
-from carrel.model.patterns import lazy_pattern
 from carrel.model.published import (
     FIRST_VECTOR,
     FORMAT,
@@ -49,7 +47,6 @@ _READING = ("/points", "/points/query/batch")
 _READERS_PAUSES = (0.0,)
 """Seconds before each further try: a server closes connections that nobody used for a while, which is no failure."""
 _PUBLISHERS_PAUSES = (0.5, 1.0, 2.0, 4.0)
-_VECTOR_NAME = lazy_pattern(FIRST_VECTOR + r"(?:_\d{1,9}(?:_(?P<generation>\d{1,16}))?)?", re.ASCII)
 _MOST_TERMS = 5_000
 """Of a chunk that is read."""
 _REFUSALS: Mapping[int, Refusal] = {
@@ -396,8 +393,10 @@ def _dimensions(answer: object) -> dict[str, int]:
 
 def _made_by(name: str) -> int:
     """Return the generation that made vectors of a name; 0 for the first ones, -1 where `carrel publish` didn't make them."""
-    match = _VECTOR_NAME.fullmatch(name)
-    return int(match["generation"] or 0) if match else -1
+    first, *numbers = name.split("_")
+    if first != FIRST_VECTOR or len(numbers) > 2 or not all(number.isdecimal() and len(number) < 17 for number in numbers):
+        return -1
+    return int(numbers[1]) if len(numbers) == 2 else 0
 
 
 def _indexes(answer: object) -> frozenset[str]:

@@ -19,7 +19,7 @@ import msgspec
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, Role, is_loopback
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name
 
 if TYPE_CHECKING:
     import httpx
@@ -30,7 +30,6 @@ IDLE_SECONDS = 60.0
 """Between two pieces of an answer, where a service is known to need no longer. How long a whole request may take is the caller's
 to say."""
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key")
-CODE = lazy_pattern(r"[a-z][a-z_]{2,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,14 @@ def error_code(error: object) -> str:
     if not isinstance(error, dict):
         return ""
     values = (error.get(name) for name in ("code", "type"))
-    return next((item for item in values if isinstance(item, str) and CODE.fullmatch(item)), "")
+    return next(filter(None, map(as_code, values)), "")
+
+
+def as_code(value: object) -> str:
+    """Return an error code if it is a word that can quote nobody; else nothing."""
+    if not isinstance(value, str) or len(value) < 3 or not value.islower() or not value.replace("_", "").isalpha():
+        return ""
+    return value if is_name(value, 40) else ""
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -19,7 +19,6 @@ from typing import Any, Protocol
 
 from carrel.extensions.rag.documents import described
 from carrel.model.errors import InvalidInput
-from carrel.model.patterns import lazy_pattern
 from carrel.pack.formats import HEADER, SEPARATOR
 
 
@@ -121,16 +120,13 @@ SYSTEM_PROMPT = (
 )
 USER_PROMPT = "Context:\n{context}\n\nQuestion: {query}"
 
-_FIELD = lazy_pattern(r"\{(context|query)\}")
-
 
 def fill(template: str, query: str, context: str) -> str:
     """Put question and context in place of `{query}` and `{context}`, once; every other brace is text.
 
     A context that the template has no place for goes in front of it, a blank line between.
     """
-    values = {"query": query, "context": context}
-    filled = _FIELD.sub(lambda field: values[field[1]], template)
+    filled = query.join(part.replace("{context}", context) for part in template.split("{query}"))
     return f"{context}\n\n{filled}" if context and "{context}" not in template else filled
 
 

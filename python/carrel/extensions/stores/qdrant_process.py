@@ -20,7 +20,6 @@ from typing import Any
 
 from carrel.extensions.stores.qdrant_supervisor import GRACE_SECONDS, HEALTH_SECONDS, HEALTH_TRIES, STARTING_FILE, STATE_FILE
 from carrel.model.errors import ProviderError
-from carrel.model.patterns import lazy_pattern
 from carrel.system.child_environment import child_environment
 
 log = logging.getLogger(__name__)
@@ -28,7 +27,6 @@ log = logging.getLogger(__name__)
 OLDEST = (1, 13, 2)
 """The first version with the queries that are asked."""
 START_SECONDS = HEALTH_TRIES * HEALTH_SECONDS + 10
-_VERSION = lazy_pattern(r"(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass(slots=True)
@@ -88,14 +86,13 @@ def check_version(program: Path) -> str:
         raise ProviderError(
             f"{program} can't be started ({reason})", "Check that it is Qdrant's program for this system."
         ) from None
-    match = _VERSION.search(done.stdout + done.stderr)
-    if match is None or done.returncode:
+    words = (word.removeprefix("v").partition("-")[0] for word in (done.stdout + done.stderr).split())
+    version = next((word for word in words if word.count(".") == 2 and word.replace(".", "0").isdecimal()), "")
+    if not version or done.returncode:
         raise ProviderError(f"{program} doesn't say which version of Qdrant it is", "Check that it is Qdrant's program.")
-    if tuple(map(int, match.groups())) < OLDEST:
-        raise ProviderError(
-            f"{program} is Qdrant {match[0]}, which is too old", f"Install {'.'.join(map(str, OLDEST))} or newer."
-        )
-    return match[0]
+    if tuple(map(int, version.split("."))) < OLDEST:
+        raise ProviderError(f"{program} is Qdrant {version}, which is too old", f"Install {'.'.join(map(str, OLDEST))} or newer.")
+    return version
 
 
 async def start(folder: Path, program: Path, *, grace: float = GRACE_SECONDS, tries: int = HEALTH_TRIES) -> RunningQdrant:

@@ -22,7 +22,7 @@ from typing import Any
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
 from carrel.model.errors import CarrelError, InvalidInput
-from carrel.model.patterns import lazy_pattern
+from carrel.model.patterns import is_name
 from carrel.model.structs import whole_characters
 
 _KINDS = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
@@ -131,7 +131,6 @@ _LONGEST_SCHEMA = 100_000
 _MOST_TAGS = 20
 _MOST_EXAMPLES = 10
 _LONGEST_EXAMPLE = 500
-_NAME = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
 
 
 def from_file(raw: object, source: str) -> tuple[list[CatalogueTool], list[str]]:
@@ -200,7 +199,7 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
 
 def usable_name(name: str) -> bool:
     """Tell whether a tool may have this name: it is shown to persons and models as it is."""
-    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+    return is_name(name.replace("_", "a"), _LONGEST_NAME, "./:-")  # an underscore may be the first
 
 
 def schema_problem(schema: object) -> str:
