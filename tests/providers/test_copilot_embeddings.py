@@ -6,12 +6,11 @@ import asyncio
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from tests.services.embeddings import SESSION, SIGN_IN, EmbeddingService, Fault
-from tests.support.embedders import copilot, newer, sign_in
+from tests.support.embedders import copilot, sign_in
 
 from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.fakes import FakePermissions, fake_outbound
@@ -109,10 +108,9 @@ async def test_copilots_calls_are_200_ms_apart_as_they_are_sent_whatever_came_be
     assert paced == ["sent", "pace", "sent", "pace", "sent"]
 
 
-@pytest.mark.parametrize("maker", [copilot, newer])
-def test_copilots_floor_keeps_the_scores_that_were_seen_at_the_source(service: EmbeddingService, maker: Any) -> None:
-    assert maker(service).spec.floor == 0.3  # of 0.33 and 0.52
-    assert maker(service, floor=0.5).spec.floor == 0.5
+def test_copilots_floor_keeps_the_scores_that_were_seen_at_the_source(service: EmbeddingService) -> None:
+    assert copilot(service).spec.floor == 0.3  # of 0.33 and 0.52
+    assert copilot(service, floor=0.5).spec.floor == 0.5
 
 
 @pytest.mark.parametrize("token", [None, "ghu_revoked"])

@@ -15,7 +15,7 @@ import pytest
 from tests.contract import suites
 from tests.contract.suites.common import cosine
 from tests.services.embeddings import KEY, SESSION, SIGN_IN, EmbeddingService, Fault, meaning, running, unit
-from tests.support.embedders import copilot, made, newer, ollama, openai
+from tests.support.embedders import copilot, made, ollama, openai
 
 from carrel.composition.models import BUNDLED, HASHED_WORDS, embedders
 from carrel.model.errors import InvalidInput, NotAllowed, ProviderError
@@ -41,7 +41,7 @@ def servers() -> Iterator[Sequence[EmbeddingService]]:
 
 
 DOWN, SILENT = Fault("status", 500), Fault("hang")
-MAKERS = [openai, ollama, copilot, newer]
+MAKERS = [openai, ollama, copilot]
 
 
 # A request that is cancelled as the suite closes its loop may leave its socket to the garbage collector.
@@ -75,10 +75,6 @@ class TestOllama(ServiceContract):
 
 class TestCopilot(ServiceContract):
     maker = staticmethod(copilot)
-
-
-class TestNewerCopilot(ServiceContract):
-    maker = staticmethod(newer)
 
 
 @pytest.mark.parametrize("maker", MAKERS)

@@ -132,15 +132,12 @@ class EmbeddingService:
 
     async def _copilot(self, request: Request) -> Response:
         body = await self._note(request)
-        newer = "inputs" in body
-        proof = f"Bearer {SIGN_IN}" if newer else f"Bearer {SESSION}{self.sessions}"
+        proof = f"Bearer {SESSION}{self.sessions}"
         needed = ("editor-version", "editor-plugin-version", "copilot-integration-id")
         if request.headers.get("authorization") != proof:
             return _refusal(401, f"unauthorized: {request.headers.get('authorization')}")
         if not all(name in request.headers for name in needed):
             return _refusal(400, "missing Editor-Version header for IDE auth")
-        if newer:
-            return await self._answer(body, lambda rows: {"embeddings": [{"embedding": row} for row in rows]})
         return await self._answer(body, lambda rows: _openai_form(rows, packed=False))
 
     async def _note(self, request: Request, *, body: bool = True) -> Any:

@@ -75,7 +75,3 @@ def copilot(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
     outbound = more.pop("outbound", None) or fake_outbound()
     token_url = f"{service.url}/copilot_internal/v2/token"
     return made(CopilotEmbedder(outbound, options_of(more, base_url=service.url, token_url=token_url), **more))
-
-
-def newer(service: EmbeddingService, **more: Any) -> CopilotEmbedder:
-    return copilot(service, model="text-embedding-3-small-512", **more)
