@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any
 from carrel.model.errors import CarrelError, NotAllowed, NotPermitted
 from carrel.model.outbound import Destination
 from carrel.settings.allow_settings import AllowSettings, Right, key_of
-from carrel.system.filesystem import process_lock, replace_file
+from carrel.system.filesystem import locked, replace_file
 
 if TYPE_CHECKING:
     from carrel.policy.audit import AuditTrail
 
 log = logging.getLogger(__name__)
+_LOCK_SECONDS = 10.0
+"""How long a change waits for that of another process."""
 
 
 def permissions_file() -> Path:
@@ -91,11 +93,11 @@ class PermissionFile:
         with self._lock, contextlib.ExitStack() as held:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                held.enter_context(process_lock(path.with_suffix(".lock")))
+                alone = held.enter_context(locked(path.with_suffix(".lock"), _LOCK_SECONDS, pause=0.01))
             except OSError as error:
-                raise CarrelError(
-                    f"{path} can't be written ({error.strerror or error})", "Make its folder writable, or try again."
-                ) from None
+                raise CarrelError(f"{path} can't be written ({error.strerror or error})", "Make its folder writable.") from None
+            if not alone:
+                raise CarrelError(f"{path} is being changed by another process", "Try again.")
             self._read = (None, ())  # a change of the same size and moment has the same stamp
             yield
 

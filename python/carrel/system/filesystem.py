@@ -1,7 +1,7 @@
 """Tell network mounts from local disks, since SQLite's locks need a local one; replace a file in one step; lock across processes.
 
-Whoever reads a file meanwhile, and a kill at any moment, leave it whole, old or new. A lock is that of an SQLite file, which
-every system has: the system lets go of it when its holder ends, however that ends.
+Whoever reads a file meanwhile, and a kill at any moment, leave it whole, old or new. The system lets go of a lock
+when its holder ends, however that ends.
 """
 
 # ruff: noqa: PLC0415 - each system has its own way to lock a file
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -129,24 +128,6 @@ def _windows_remote(path: str) -> bool:
     import ctypes
 
     return bool(ctypes.windll.kernel32.GetDriveTypeW(path[:3]) == _REMOTE)
-
-
-_WAIT_SECONDS = 10.0
-
-
-@contextlib.contextmanager
-def process_lock(path: Path) -> Iterator[None]:
-    """Hold what one process and thread at a time may hold; `path` is a file for nothing else. Raises `OSError`."""
-    try:
-        database = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
-    except sqlite3.Error as error:
-        raise OSError(f"{path} can't be opened ({error})") from None
-    with contextlib.closing(database):
-        try:
-            database.execute("BEGIN IMMEDIATE")  # it writes nothing; closing the file ends it
-        except sqlite3.Error as error:
-            raise OSError(f"{path} can't be locked ({error})") from None
-        yield
 
 
 @contextmanager
