@@ -77,7 +77,7 @@ def test_the_protocol_names_the_limits_that_hold() -> None:
 
 
 FORMATS = {
-    "index/state_file.py": "the file .carrel/rag-state.json, whose form the specification gives",
+    "index/open_index.py": "the file .carrel/rag-state.json, whose form the specification gives",
     "settings/allow_settings.py": "an object of settings files, whose keys are camelCase",
     "settings/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "settings/source_settings.py": "the objects of settings files, whose keys are camelCase",

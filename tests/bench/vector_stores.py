@@ -31,8 +31,8 @@ from qdrant_client import AsyncQdrantClient
 from tests.contract import qdrant_server
 
 from carrel.extensions.stores.lance import LanceStore
-from carrel.extensions.stores.memory import MemoryStore
 from carrel.extensions.stores.qdrant import QdrantStore
+from carrel.model.fakes import MemoryStore
 from carrel.model.ports import ChunkId, VectorRecord
 from carrel.providers.local import bundled
 

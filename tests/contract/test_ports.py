@@ -15,7 +15,6 @@ from tests.contract import suites
 from tests.support.indexing import run_index_blocking
 
 from carrel.assist.rerank import ChatModelReranker
-from carrel.extensions.stores.memory import MemoryStore
 from carrel.frontends.lsp.client_model import ClientModel
 from carrel.model.conversation import Completion, Message, ToolCall
 from carrel.model.errors import ProviderError
@@ -26,6 +25,7 @@ from carrel.model.fakes import (
     FakeReranker,
     FakeSource,
     FakeTokenizer,
+    MemoryStore,
     faulty,
 )
 from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions

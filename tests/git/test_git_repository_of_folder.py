@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.repositories import commit, logged, run
 
-from carrel.git import git, git_ownership, git_process
+from carrel.git import git, git_process
 from carrel.model.native import CancelToken
 from carrel.sources.documents.git_mirror import GitMirror
 from carrel.system.background import directly
@@ -121,12 +121,12 @@ def test_commits_of_worktrees_submodules_and_separate_folders_are_given(reposito
     run(apart, "init", "-q", "--separate-git-dir", str(tmp_path / "apart.git"))
     commit(apart)
     assert logged(apart, limit=1) is None, "nothing tells it from a planted file"
-    git_ownership._foreign.cache_clear()
+    git_process._foreign.cache_clear()
     run(apart, "config", "core.worktree", str(apart))
     for folder in (repository, repository / "sub", linked, outer, outer / "libs/inner", tmp_path / "third", apart):
-        assert git_ownership.foreign(folder) == "", folder
+        assert git_process.foreign(folder) == "", folder
         assert logged(folder, limit=1), folder
-    assert git_ownership.foreign(tmp_path / "bare.git") == ""
+    assert git_process.foreign(tmp_path / "bare.git") == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the slow program is a shell script")
@@ -142,10 +142,10 @@ def test_a_slow_git_makes_no_repository_the_folders_own(
         slow.chmod(0o755)
         patched.setenv("PATH", str(slow.parent))
         patched.setattr(git_process, "TIMEOUT_S", 0.1)
-        assert "too slow" in git_ownership.foreign(tmp_path / "cloned")
-        assert "too slow" in git_ownership.foreign(repository)
-    assert "borrows" in git_ownership.foreign(tmp_path / "cloned")
-    assert git_ownership.foreign(repository) == "", "what git couldn't say isn't remembered"
+        assert "too slow" in git_process.foreign(tmp_path / "cloned")
+        assert "too slow" in git_process.foreign(repository)
+    assert "borrows" in git_process.foreign(tmp_path / "cloned")
+    assert git_process.foreign(repository) == "", "what git couldn't say isn't remembered"
 
 
 @pytest.mark.parametrize("how", ["--shared", "--reference"])
@@ -158,13 +158,13 @@ def test_a_clone_that_borrows_objects_gives_its_commits_once_the_person_allows_i
     options = [how] if how == "--shared" else [how, str(repository), "--no-local"]
     run(tmp_path, "clone", "-q", *options, str(repository), str(clone))
     assert (clone / ".git" / "objects" / "info" / "alternates").exists()
-    run(clone, "config", git_ownership.BORROWING, str(repository))  # what came with a folder can't allow itself anything
-    why = git_ownership.foreign(clone)
-    assert f"git config --global --add {git_ownership.BORROWING}" in why
+    run(clone, "config", git_process.BORROWING, str(repository))  # what came with a folder can't allow itself anything
+    why = git_process.foreign(clone)
+    assert f"git config --global --add {git_process.BORROWING}" in why
     assert logged(clone) is None
-    git_ownership._foreign.cache_clear()
+    git_process._foreign.cache_clear()
     run(tmp_path, *why.rpartition("`git ")[2].removesuffix("`").split())  # what the message says
-    assert git_ownership.foreign(clone) == ""
+    assert git_process.foreign(clone) == ""
     assert [one.message for one in logged(clone) or []] == ["change"]
     assert git.history(clone, 1)
     assert git.last_change(clone, "a.py", 1, 2) is not None

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from tests.waiting import until
 
-from carrel.extensions.stores.memory import MemoryStore
 from carrel.index.outbox import Outbox
 from carrel.index.replica import StorePlace, VectorReplica
 from carrel.model.errors import StoreError
+from carrel.model.fakes import MemoryStore
 from carrel.model.ports import ChunkId, VectorRecord
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from carrel.model.document_kinds import _READ
+from carrel.model.kinds import _READ
 
 CORE = Path("rust_core/core/src")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from carrel.composition.stores import IndexFolder, place_of_store
-from carrel.model.store_kinds import KINDS
+from carrel.model.kinds import KINDS
 from carrel.policy.consent import _RISKS
 from carrel.settings.store_settings import StoreSettings
 

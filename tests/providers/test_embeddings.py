@@ -26,7 +26,7 @@ from carrel.model.remote import RemoteEmbedder
 from carrel.model.vectors import Vectors
 from carrel.providers.copilot_embeddings import SECONDS_BETWEEN
 from carrel.providers.ollama import OllamaEmbedder
-from carrel.providers.openai_embeddings import OpenAIEmbedder
+from carrel.providers.openai import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 
 pytestmark = pytest.mark.usefixtures("signed_in", "models_closed")

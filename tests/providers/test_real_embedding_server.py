@@ -19,7 +19,7 @@ from tests.shop import SHOP, write_files
 import carrel
 from carrel.model.fakes import fake_outbound
 from carrel.model.ports import Embedder
-from carrel.providers.openai_embeddings import OpenAIEmbedder
+from carrel.providers.openai import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 
 PYTHON = os.environ.get("CARREL_LLAMA_PYTHON")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.support.indexing import run_index_blocking
 
-from carrel.extensions.stores.memory import MemoryStore
 from carrel.model.errors import CarrelError, ProviderError
+from carrel.model.fakes import MemoryStore
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.ports import ChunkId, PublishedVectors, VectorRecord, VectorStore, Where
 from carrel.model.types import Filters, Query

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from carrel.model.diagnostics import RetrievalDiagnostics
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import Candidate
-from carrel.model.types import Query
+from carrel.model.types import Query, RetrievalDiagnostics
 from carrel.question import query_words
 from carrel.search.merge import merged
 from carrel.search.order import Order, Place

@@ -19,7 +19,7 @@ from carrel.model.fakes import FakeMeter, fake_outbound
 from carrel.model.ports import Delta, Sampling
 from carrel.model_calls.chat_model import complete
 from carrel.providers import chat as shared
-from carrel.providers import openai_chat
+from carrel.providers import openai as openai_chat
 from carrel.settings.model_settings import ModelSettings
 
 QUERY = {"query": "größe"}

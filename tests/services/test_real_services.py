@@ -33,7 +33,7 @@ from carrel.model_calls.chat_model import complete
 from carrel.providers.cohere_rerank import CohereReranker
 from carrel.providers.copilot_chat import CopilotChat
 from carrel.providers.keys import StandardKeys
-from carrel.providers.openai_chat import OpenAIChat
+from carrel.providers.openai import OpenAIChat
 from carrel.settings.model_settings import ModelSettings
 
 

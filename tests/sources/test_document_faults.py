@@ -16,7 +16,7 @@ from carrel.model.native import CancelToken
 from carrel.sources.documents import converter_process, mirror
 from carrel.sources.documents.mirror import Mirror
 from carrel.system.background import directly
-from carrel.system.system_fault import is_system_fault
+from carrel.system.filesystem import is_system_fault
 
 PATHS = ("a.html", "sub/b.html")
 

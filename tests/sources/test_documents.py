@@ -19,8 +19,8 @@ from tests.waiting import wait_until
 
 from carrel.model.native import CancelToken
 from carrel.sources.documents.converter_process import convert
-from carrel.sources.documents.freshness import facts_of, remaining
 from carrel.sources.documents.mirror import Mirror, unusable_name
+from carrel.sources.documents.passages import facts_of, remaining
 from carrel.sources.documents.text_folder import read_below
 from carrel.sources.documents.to_markdown import UnreadableDocumentError, to_markdown
 from carrel.system.background import directly

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.repositories import run
 
-from carrel.git import git_ownership
+from carrel.git import git_process as git_ownership
 from carrel.git.git_process import NoAnswer
 from carrel.model.errors import StoreError
 from carrel.model.native import CancelToken

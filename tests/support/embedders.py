@@ -14,7 +14,7 @@ from carrel.model.fakes import fake_outbound
 from carrel.model.remote import RemoteEmbedder
 from carrel.providers.copilot_embeddings import CopilotEmbedder, token_files
 from carrel.providers.ollama import OllamaEmbedder
-from carrel.providers.openai_embeddings import OpenAIEmbedder
+from carrel.providers.openai import OpenAIEmbedder
 from carrel.settings.model_settings import ModelSettings
 
 M = TypeVar("M", bound=RemoteEmbedder)

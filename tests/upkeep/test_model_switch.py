@@ -13,7 +13,7 @@ from tests.support.remote_models import BUNDLED, MODEL, Person, found, model_of,
 from tests.waiting import until
 
 from carrel.composition.composition import Composition
-from carrel.index import model_index
+from carrel.index import index_opening as model_index
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.outbound import Destination
 from carrel.model.types import Query

@@ -14,8 +14,8 @@ from msgspec import Meta, Struct
 from carrel.agent.search_tool import Names, Question
 from carrel.model.bounds import Days
 from carrel.model.conversation import ToolSpec
-from carrel.model.document_kinds import LANGUAGES
 from carrel.model.errors import InvalidInput
+from carrel.model.kinds import LANGUAGES
 from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import Tokenizer, ToolResult
 from carrel.model.structs import decode_call, schema

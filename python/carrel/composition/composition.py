@@ -24,15 +24,17 @@ from carrel.index.index_location import INDEX_FILE, IndexLocation, cache_root, c
 from carrel.index.index_opening import (
     IndexPlace,
     LineWindows,
+    ModelFolder,
     cut_options,
+    folder_of,
     line_windows,
     open_kept,
     open_temporary,
+    others,
     question_mask,
     walk_options,
 )
-from carrel.index.model_index import ModelFolder, folder_of, others
-from carrel.index.model_index import clean_up as clean_up_models
+from carrel.index.index_opening import clean_up as clean_up_models
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError, InvalidInput, NewerFormat, ProviderError, StoreError
 from carrel.model.remote import Confirm, RemoteEmbedder, refuse

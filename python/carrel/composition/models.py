@@ -109,7 +109,7 @@ def _cohere_rerank(provider: str, settings: ModelSettings, outbound: Outbound) -
 
 @_KEPT
 def _openai_chat(provider: str, settings: ModelSettings, outbound: Outbound) -> ChatModel:
-    from carrel.providers.openai_chat import openai_chat
+    from carrel.providers.openai import openai_chat
 
     return openai_chat(provider, settings, outbound)
 
@@ -129,7 +129,7 @@ def _copilot_chat(settings: ModelSettings, outbound: Outbound) -> ChatModel:
 
 
 def _openai_embedder(settings: ModelSettings, outbound: Outbound) -> Embedder:
-    from carrel.providers.openai_embeddings import OpenAIEmbedder
+    from carrel.providers.openai import OpenAIEmbedder
 
     return OpenAIEmbedder(outbound, settings)
 

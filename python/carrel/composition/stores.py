@@ -24,9 +24,9 @@ from carrel.index.outbox import Backlog, Comparison, Outbox
 from carrel.index.replica import ReplicaStatus, StorePlace, VectorReplica
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.installation import how_to_install
+from carrel.model.kinds import KINDS, PLUGIN
 from carrel.model.outbound import Destination
 from carrel.model.ports import StoreRequest
-from carrel.model.store_kinds import KINDS, PLUGIN
 from carrel.system.plugins import plugins
 
 if TYPE_CHECKING:

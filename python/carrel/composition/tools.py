@@ -21,7 +21,7 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
 
     from carrel.extensions.tools.catalogue.files import read_document
     from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
-    from carrel.extensions.tools.tool_store import ToolStore
+    from carrel.extensions.tools.tool_catalogue import ToolStore
 
     def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
         spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)

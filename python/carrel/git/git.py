@@ -19,8 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrel.git.git_ownership import foreign
-from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, stream
+from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, foreign, stream
 from carrel.model.published import is_commit
 
 LOG_SECONDS = 60.0

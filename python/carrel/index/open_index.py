@@ -1,8 +1,16 @@
-"""An index that is open: its store, the model that feeds it, and what is known of how complete it is."""
+"""An index that is open: its store, the model that feeds it, and what is known of how complete it is.
+
+The state of an index that lives in the project, as a file that people and other tools can read (spec C5).
+
+It is written after each run over the whole workspace, and when saves have come to rest: it costs too much for each of them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
 from carrel.index.left_out import FINISH, files_left_out, folders_left_out, unfinished_text
-from carrel.index.state_file import STATE_FILE, forget
 from carrel.index.waiting_questions import WaitingQuestions
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
     from carrel.model.native import Store
     from carrel.model.outbound import Receipt
     from carrel.model.ports import Embedder, Tokenizer
+if TYPE_CHECKING:
+    from carrel.model.native import Store
 
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
@@ -252,3 +261,38 @@ class OpenIndex:
         """Close the connections that its model has on the running event loop."""
         if isinstance(self.embedder, RemoteEmbedder):
             await self.embedder.aclose()
+
+
+log = logging.getLogger(__name__)
+
+STATE_FILE = "rag-state.json"
+VERSION = 1
+
+
+def export(store: Store, target: Path, commit: str | None) -> None:
+    """Write `{version, lastCommitSha, files: {path: {lastModified, chunkIds}}}` in one step; a fault is logged, no more."""
+    files = {path: {"lastModified": _milliseconds(mtime_ns), "chunkIds": ids} for path, mtime_ns, ids in store.index_state()}
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        draft.unlink(missing_ok=True)
+        with draft.open("x", encoding="utf-8") as file:  # a project may bring a link of that name, which leads anywhere
+            file.write(json.dumps({"version": VERSION, "lastCommitSha": commit, "files": files}))
+        draft.replace(target)
+    except OSError as error:
+        log.warning("%s can't be written: %s", target, error.strerror)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _milliseconds(ns: int) -> float:
+    """Give a time as the `mtimeMs` of Node.js does, to the last bit: its readers compare the two."""
+    seconds, rest = divmod(ns, 1_000_000_000)
+    return seconds * 1e3 + rest / 1e6
+
+
+def forget(target: Path) -> None:
+    """Delete the file: it names what an index that was deleted held. A fault is logged, no more."""
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s can't be deleted: %s", target, error.strerror)

@@ -1,9 +1,8 @@
 """What use cases ask of models, stores, sources and tools, as Protocols of plain values.
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
-each stands in `model.fakes` (of `VectorStore`: `extensions.stores.memory`), and tests/contract/suites/ tests what every
-implementation must do. `composition` picks one for each port, use cases never name one; whoever makes an implementation closes
-it.
+each stands in `model.fakes`, and tests/contract/suites/ tests what every implementation must do. `composition` picks one for each
+port, use cases never name one; whoever makes an implementation closes it.
 
 Rules for all of them:
 - A coroutine runs on the event loop, never blocks it, and ends at once when it is cancelled. Time limits are the caller's.

@@ -21,9 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from carrel.model.errors import CarrelError, ProviderError, place_of
+from carrel.model.kinds import PLUGIN
 from carrel.model.outbound import Destination
 from carrel.model.remote import Confirm, Confirmation
-from carrel.model.store_kinds import PLUGIN
 from carrel.policy.permissions import PermissionFile
 
 _MOST_SHOWN = 1_500

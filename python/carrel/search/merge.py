@@ -6,10 +6,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from carrel.model.diagnostics import CandidateCounts
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate
-from carrel.model.types import Hit
+from carrel.model.types import CandidateCounts, Hit
 from carrel.question.prepare import PreparedQuery
 from carrel.search.order import Order, Place
 from carrel.search.ranking import RankingContext

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from carrel.model.diagnostics import CandidateCounts, RetrievalDiagnostics
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import (
     CancelToken,
@@ -16,7 +15,7 @@ from carrel.model.native import (
     ReadFiles,
     detect_language,
 )
-from carrel.model.types import Chunk, Dropped, Filters, Hit, Query, Span
+from carrel.model.types import CandidateCounts, Chunk, Dropped, Filters, Hit, Query, RetrievalDiagnostics, Span
 from carrel.question import query_words
 from carrel.question.issue_text import IssueText
 from carrel.question.prepare import PreparedQuery, SearchText

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from carrel.index.indexer import IndexReport
     from carrel.index.open_index import OpenIndex
     from carrel.model.conversation import Message
-    from carrel.model.diagnostics import RetrievalDiagnostics
     from carrel.model.local_index import SnapshotView
     from carrel.model.native import CancelToken
     from carrel.model.ports import Tokenizer
+    from carrel.model.types import RetrievalDiagnostics
     from carrel.pack.compare import Comparison
     from carrel.search.explain import Explanation
     from carrel.search.retriever import Ranking, Retrieval

@@ -133,7 +133,7 @@ async def from_sources(
 
 def only_documents(filters: Filters) -> bool:
     """Tell whether nothing but documents was asked for."""
-    from carrel.model.document_kinds import LANGUAGES
+    from carrel.model.kinds import LANGUAGES
 
     return filters.sources == ("docs",) or bool(filters.languages and set(filters.languages) <= set(LANGUAGES))
 

@@ -65,7 +65,7 @@ def searcher(workspace: Workspace, tokenizer: Tokenizer, scope: Scope) -> Callab
 
 def documents_searcher(workspace: Workspace, scope: Scope) -> Callable[[KnowledgeArguments], Awaitable[Sequence[Hit]]]:
     """Return the search of `search_knowledge_base`."""
-    from carrel.model.document_kinds import LANGUAGES
+    from carrel.model.kinds import LANGUAGES
     from carrel.model.types import Filters
 
     async def search(arguments: KnowledgeArguments) -> Sequence[Hit]:

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from carrel.model.kinds import KINDS
 from carrel.model.patterns import is_name
-from carrel.model.store_kinds import KINDS
 from carrel.settings.setting_checks import check_key_place, check_url, decode_object, described
 from carrel.system.plugins import plugins
 

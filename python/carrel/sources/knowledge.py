@@ -89,7 +89,7 @@ class KnowledgeBase:
     def _made(self, name: str, source: SourceSettings, folder: Path, settings: Settings) -> Source:
         if source.kind == "repository":
             return remote_source(name, source, folder, self._composition, self._settings)
-        from carrel.model.document_kinds import ONLY_DOCUMENTS
+        from carrel.model.kinds import ONLY_DOCUMENTS
         from carrel.sources.documents.converter_process import Converter
         from carrel.sources.documents.git_mirror import GitMirror
         from carrel.sources.documents.mirror import Mirror

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from carrel.index.state_file import STATE_FILE, export
+from carrel.index.open_index import STATE_FILE, export
 from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, StoreError
 from carrel.model.outbound import collect

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from carrel.extensions.tools import tool_store
-from carrel.extensions.tools.tool_store import ToolStore
+from carrel.extensions.tools import tool_catalogue as tool_store
+from carrel.extensions.tools.tool_catalogue import ToolStore
 from carrel.model.catalogue_tool import CatalogueTool, KeptTools
 from carrel.model.errors import StoreError
 from carrel.system.filesystem import locked
@@ -19,7 +19,7 @@ CHANGES = """
 import sys, time
 from pathlib import Path
 from carrel.model.catalogue_tool import CatalogueTool, KeptTools
-from carrel.extensions.tools.tool_store import ToolStore
+from carrel.extensions.tools.tool_catalogue import ToolStore
 
 store, who = ToolStore(Path(sys.argv[1])), sys.argv[2]
 print("ready", flush=True)

@@ -18,7 +18,7 @@ from carrel.frontends.cli.arguments.commands import WrongUsage, parser
 from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed, is_text, results_alone
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
-from carrel.system.system_fault import describe, is_system_fault
+from carrel.system.filesystem import describe, is_system_fault
 
 FAILED, WRONG_USAGE = 1, 2
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from carrel.git import git
 from carrel.git.git import LoggedCommit
-from carrel.git.git_ownership import known_foreign
-from carrel.git.git_process import Enough, NoAnswer
+from carrel.git.git_process import Enough, NoAnswer, known_foreign
 from carrel.model.native import CancelToken
 from carrel.model.patterns import lazy_pattern
 from carrel.model.structs import whole_characters

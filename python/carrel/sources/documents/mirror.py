@@ -17,15 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.model.document_kinds import suffix_to_convert
 from carrel.model.errors import StoreError
+from carrel.model.kinds import suffix_to_convert
 from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
 from carrel.sources.documents.converter_process import Convert
 from carrel.sources.documents.text_folder import TextMirror, front_matter, not_readable, not_writable, read_below
-from carrel.system.filesystem import replace_file
-from carrel.system.system_fault import is_system_fault
+from carrel.system.filesystem import is_system_fault, replace_file
 
 if TYPE_CHECKING:
     from carrel.index.indexer import RunNative

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from carrel.frontends.cli.arguments.argument_types import Commands, add_json, path, positive, query
 from carrel.model.audit_kinds import KINDS
-from carrel.model.store_kinds import KINDS as STORES
+from carrel.model.kinds import KINDS as STORES
 
 ROLES = ("embedder", "reranker", "chat", "planner")
 

@@ -1,4 +1,6 @@
-"""Which files of a folder are documents, and which of them must be converted before they can be indexed."""
+"""The kinds of documents, and which of them must be converted before they can be indexed; the kinds of stores of vectors
+(docs/stores.md).
+"""
 
 from __future__ import annotations
 
@@ -21,3 +23,9 @@ def suffix_to_convert(path: str) -> str | None:
     """Return the kind of a document that is converted, such as `pdf`; None for any other file."""
     suffix = PurePosixPath(path).suffix[1:].lower()
     return suffix if suffix in _CONVERTED else None
+
+
+KINDS = ("segments", "lancedb", "qdrant")
+"""The kinds that Carrel has; plugins offer more."""
+PLUGIN = "store:"
+"""Before the kind of a plugin's store, where it is named as a provider: none of Carrel's is called so."""
