@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 from carrel.model.lines import lines_of, rows_of
 from carrel.model.native import detect_language
@@ -26,17 +26,12 @@ _NEAR = 400
 """Characters before or behind a citation in which a quotation belongs to it."""
 _MOST_KNOWN = 2_000
 
-_FENCE = lazy_pattern(r"[ \t>]*(?P<fence>`{3,}+|~{3,}+)(?P<rest>.*)")
 _URL = lazy_pattern(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s)\]>\"'`]+")
-_TICKS = lazy_pattern(r"`+")
 _MOST_TICKS = 3
 _LONGEST_CODE = 500
 _ANY_PATH = lazy_pattern(r"(?:[\w@+$-][\w@.+$-]*[/\\])*[\w@+$-][\w@.+$-]*\.[A-Za-z][A-Za-z0-9]{0,9}")
-_PATH_CHARACTER = r"\w@.+$/\\:~-"
-_PATH_BACKWARDS = lazy_pattern(rf"[{_PATH_CHARACTER}]*")
-_GOES_ON = lazy_pattern(rf"(?<![{_PATH_CHARACTER}])(?!\./\Z)[{_PATH_CHARACTER}]+\Z")
-"""More of a word, but for a `./` alone."""
-_PATH_HERE = lazy_pattern(rf"[{_PATH_CHARACTER}]{{1,300}}")
+_OF_PATHS = frozenset("_@.+$/\\:~-")
+"""Characters of paths beside letters and digits."""
 _DASH = "-\u2013\u2014"
 _LINES = rf"(?P<first>\d{{1,7}})(?:\s?(?:[{_DASH}]|to)\s?L?(?P<last>\d{{1,7}}))?"
 _BEHIND = (
@@ -62,8 +57,8 @@ _QUOTE_AFTER = lazy_pattern(
     r"[`*_)\]]{0,3}(?:\s?:|\s(?:says|reads|has|contains|defines|holds|calls|sets|returns))\s[*_]{0,2}(?=[`\"“])"
 )
 _QUOTES = {"`": "`", '"': '"', "”": "“"}
-_IDENTIFIER = lazy_pattern(r"[\w.:#>\\-]*\w(?:\(\))?")
-_SEPARATOR = lazy_pattern(r"[.:#>\\()-]+")
+_SEPARATORS = ".:#>\\-"
+"""Between the parts of an identifier."""
 _LEAST_WORDS = 3
 """A shorter text in quotation marks is a word that somebody puts at a distance, not a quotation."""
 _LEAST_PART = 3
@@ -244,10 +239,12 @@ def _code_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Find blocks between fences; one that is never closed goes to the end."""
     at, opened, begin = 0, "", 0
     for line in rows_of(text):
-        match = _FENCE.match(line)
-        if match and not opened:
-            opened, begin = match["fence"], at
-        elif match and match["fence"].startswith(opened) and not match["rest"].strip():
+        bare = line.lstrip(" \t>")
+        rest = bare.lstrip(bare[:1]) if bare.startswith(("```", "~~~")) else bare
+        fence = bare[: len(bare) - len(rest)]
+        if fence and not opened:
+            opened, begin = fence, at
+        elif fence and fence.startswith(opened) and not rest.strip():
             yield begin, at + len(line)
             opened = ""
         at += len(line)
@@ -259,7 +256,7 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
     """Find code between one to three backticks of a line: it ends at the next run of as many."""
     start = 0
     for line in text.split("\n"):
-        runs = [match.span() for match in _TICKS.finditer(line)]
+        runs = _runs_of_ticks(line)
         following, seen = [0] * len(runs), dict[int, int]()
         for number in range(len(runs) - 1, -1, -1):  # of each run the next one of its length
             length = runs[number][1] - runs[number][0]
@@ -274,23 +271,37 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
         start += len(line) + 1
 
 
+def _runs_of_ticks(line: str) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    at = line.find("`")
+    while at >= 0:
+        end = len(line) - len(line[at:].lstrip("`"))
+        runs.append((at, end))
+        at = line.find("`", end)
+    return runs
+
+
 def _path_before(text: str, end: int, paths: _Paths) -> str:
     """Return the path that ends here: one that was given, whatever characters it has, or what has the form of one."""
     window = text[max(0, end - _LONGEST_PATH) : end]
     for path in paths.ending(window):
-        if not _GOES_ON.search(window[: -len(path)]):
+        if _word_of(reversed(window[: -len(path)])) in ("", "/."):
             return path
-    match = _PATH_BACKWARDS.match(window[::-1])
-    return _path_in(match[0][::-1]) if match else ""
+    return _path_in(_word_of(reversed(window))[::-1])
 
 
 def _path_here(text: str, start: int, paths: _Paths) -> str:
     """Return the path that begins here, unless it has lines of its own."""
     path = paths.beginning(text, start)
-    if not path and (match := _PATH_HERE.match(text, start)):
-        path = _path_in(match[0].rstrip(".:"))
+    if not path:
+        path = _path_in(_word_of(islice(text, start, start + _LONGEST_PATH)).rstrip(".:"))
     rest = text[start + len(path) : start + len(path) + 3]
     return "" if re.match(r"\w|:\d|#L", rest) else path
+
+
+def _word_of(characters: Iterable[str]) -> str:
+    """Return those that a path may have, up to the first that it may not."""
+    return "".join(takewhile(lambda char: char.isalnum() or char in _OF_PATHS, characters))
 
 
 def _path_in(word: str) -> str:
@@ -376,13 +387,17 @@ def _worth_checking(mark: str, quote: str) -> str:
 
 
 def _stands_in(quote: str, lines: str, symbols: str) -> bool:
-    if _IDENTIFIER.fullmatch(quote):
-        name = [part for part in _SEPARATOR.split(quote) if part]
-        word = whole_word(name[-1])
+    name = quote.removesuffix("()")
+    if _is_of_word(name[-1:]) and all(_is_of_word(char) or char in _SEPARATORS for char in name):
+        word = whole_word(name.translate(dict.fromkeys(map(ord, _SEPARATORS), " ")).split()[-1])
         return bool(word.search(lines) or word.search(symbols))
     parts = (_plain(part) for part in quote.replace("…", "...").split("..."))
     plain = _plain(lines)
     return all(part in plain for part in parts if len(part) >= _LEAST_PART)
+
+
+def _is_of_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _plain(text: str) -> str:

@@ -25,13 +25,11 @@ _NAMES = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params")
 _TAGGED = lazy_pattern(
     r"<(?P<tag>tool_call|toolcall|tool_use|function_call)>(?P<body>.*?)(?:</(?P=tag)>|\Z)"
-    r"|<function=(?P<name>[\w.-]{1,100})>(?P<arguments>.*?)(?:</function>|\Z)",
+    r"|<function=(?P<name>[\w.-]{1,100})>(?P<arguments>.*?)(?:</function>|\Z)"
+    r"|(?-i:\[TOOL_CALLS\])(?P<listed>.*)\Z",
     re.DOTALL | re.IGNORECASE,
 )
-_LISTED = lazy_pattern(r"\[TOOL_CALLS\](?P<body>.*)\Z", re.DOTALL)
-_LAST_FENCE = lazy_pattern(
-    r"```(?:json|tool_call|tool_code|tool)?[ \t]*\n(?P<body>(?:(?!```).)*)```\s*\Z", re.DOTALL | re.IGNORECASE
-)
+_FENCED_AS = ("", "json", "tool_call", "tool_code", "tool")
 _FORGED_RESULT = lazy_pattern(rf"<{RESULT}\b", re.IGNORECASE)
 _SHOWN = lazy_pattern(
     r"<(?:tool_call|toolcall|tool_use|function_call|function=|tool_result)|\[TOOL_CALLS\]"
@@ -138,7 +136,7 @@ def read_calls(
 
 
 def _tagged(text: str, is_quotation: Callable[[str], bool], *, anywhere: bool) -> TextCalls | None:
-    blocks = list(_TAGGED.finditer(text)) or list(_LISTED.finditer(text))
+    blocks = list(_TAGGED.finditer(text))
     groups: list[list[re.Match[str]]] = []
     for block in blocks:
         if groups and not text[groups[-1][-1].end() : block.start()].strip():
@@ -159,18 +157,22 @@ def _of_block(block: re.Match[str]) -> list[TextCall]:
     if parts.get("name"):
         return [TextCall(parts["name"], parts["arguments"])]
     # What can't be read is a call without a name: the model is told so.
-    return _calls_of(parse(parts["body"] or "")) or [TextCall("", None)]
+    return _calls_of(parse(parts["body"] or parts["listed"] or "")) or [TextCall("", None)]
 
 
 def _as_json(text: str, names: Collection[str], is_quotation: Callable[[str], bool]) -> TextCalls | None:
     """Read a last code fence, or a whole text, that is a call of a known tool; any other JSON is an answer."""
     bare = text.strip()
-    fence = _LAST_FENCE.search(text) if bare.endswith("```") else None
-    body = fence["body"] if fence else bare if bare[:1] in ("{", "[") else ""
+    before, body = "", bare if bare[:1] in ("{", "[") else ""
+    if bare.endswith("```"):
+        head, _, fenced = bare[:-3].rpartition("```")
+        language, line_end, inside = fenced.partition("\n")
+        if line_end and language.rstrip(" \t").lower() in _FENCED_AS:
+            before, body = head.strip(), inside
     calls = _calls_of(parse(body)) if body else []
     if not calls or any(call.name not in names for call in calls) or is_quotation(body):
         return None
-    return TextCalls(text[: fence.start()].strip() if fence else "", tuple(calls[:MOST_CALLS]))
+    return TextCalls(before, tuple(calls[:MOST_CALLS]))
 
 
 def _calls_of(value: Any) -> list[TextCall]:

@@ -21,7 +21,7 @@ from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, CurrentChunk, Filter
-from carrel.model.patterns import lazy_pattern, whole_word
+from carrel.model.patterns import whole_word
 from carrel.model.ports import ToolResult
 from carrel.model.structs import decode_call, schema
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
@@ -29,7 +29,8 @@ from carrel.pack.appearance import one_line
 from carrel.question import query_words
 from carrel.search.retriever import to_chunk
 
-_SEPARATOR = lazy_pattern(r"::|\\|->|\.|#|/")
+_SEPARATORS = ("::", "\\", "->", "#", "/")
+"""Between the parts of a name, beside a point."""
 _MOST_DEFINITIONS = 50
 _MOST_SHOWN = 8
 _MOST_CHUNKS = 250
@@ -55,7 +56,7 @@ class _Name:
 
     @classmethod
     def read(cls, text: str) -> _Name:
-        parts = [part for part in _SEPARATOR.split(text.strip().strip("`").removesuffix("()")) if part]
+        parts = [part for part in _parts(text.strip().strip("`").removesuffix("()")) if part]
         return cls(parts[-1] if parts else "", tuple(parts[:-1]))
 
 
@@ -102,7 +103,7 @@ class FindDefinition(_NameTool):
         [listed] = view.exact_definitions([name.last], _MOST_DEFINITIONS)
         chunks = self._allowed(view.read_current([doc for doc, _ in listed], cancel), view, cancel)
         # The smallest chunk that defines it: a class's own chunk may list its methods too.
-        chunks.sort(key=lambda chunk: _SEPARATOR.split(chunk.symbol)[-1] != name.last)
+        chunks.sort(key=lambda chunk: _parts(chunk.symbol)[-1] != name.last)
         fitting = [chunk for chunk in chunks if _fits(chunk, name)]
         head = ""
         if name.qualifiers and chunks and not fitting:
@@ -187,7 +188,13 @@ def _lines_with(word: re.Pattern[str], chunk: Chunk) -> list[ContextItem]:
     return items
 
 
+def _parts(name: str) -> list[str]:
+    for separator in _SEPARATORS:
+        name = name.replace(separator, ".")
+    return name.split(".")
+
+
 def _fits(chunk: Chunk, name: _Name) -> bool:
     """Tell whether a definition stands where the name says."""
-    around = {*_SEPARATOR.split(chunk.symbol), *_SEPARATOR.split(chunk.container), *re.split(r"[/.]", chunk.path)}
+    around = {*_parts(chunk.symbol), *_parts(chunk.container), *chunk.path.replace("/", ".").split(".")}
     return set(name.qualifiers) <= around
