@@ -2,10 +2,8 @@
 
 What can't be used is left out and said; one bad tool costs no other. Everything read is bounded.
 
-Check a tool's JSON schema without trusting it: in work that is linear in its length.
-
-The standard's own check compiles every pattern and compares the entries of some lists in pairs, which a stranger's schema can
-make take minutes. What no part of Carrel reads (patterns, references, conditions, combinations) isn't looked at.
+A tool's JSON schema is checked by its form: the standard's own check compiles every pattern and compares the entries of some
+lists in pairs, which a stranger's schema can make take minutes.
 
 Read files that describe tools: TOML and JSON to plain data.
 """
@@ -14,90 +12,44 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
+from carrel.model.bounds import plain_reason
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.patterns import is_name
 from carrel.model.structs import whole_characters
 
-_KINDS = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+_Kind = Literal["object", "array", "string", "number", "integer", "boolean", "null"]
+_Number = int | float
+_Count = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
 
 
-def _are_kinds(value: object) -> bool:
-    return all(isinstance(kind, str) and kind in _KINDS for kind in (value if isinstance(value, list) else [value]))
+class _Part(Struct, rename="camel"):
+    """A part of a JSON schema, as far as any part of Carrel reads it; what is a boolean or a list here was so in older drafts."""
 
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, bool) or (isinstance(value, list) and all(isinstance(name, str) for name in value))
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | float) and value >= 0
-
-
-_RULES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
-    (("type",), _are_kinds, f"must be among {', '.join(sorted(_KINDS))}"),
-    (("properties",), lambda value: isinstance(value, Mapping), "must be an object"),
-    (("required",), _are_names, "must be a list of names"),  # or a boolean before draft 4
-    (("enum",), lambda value: isinstance(value, list), "must be a list"),
-    (
-        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        lambda value: isinstance(value, int | float),
-        "must be a number",
-    ),
-    (
-        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-        _is_count,
-        "must be a number from 0 on",
-    ),
-)
-"""Keywords, what their values must be, and how that is said."""
-
-
-_Place = tuple["_Place", str] | None
-"""A part of a schema by the part that it is in: a text for each would take the square of the schema's length."""
-_LONGEST_PART, _MOST_TOLD = 60, 8
-
-
-def schema_flaw(schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with a schema, with the place in it; empty for nothing."""
-    left: list[tuple[_Place, Any]] = [(None, schema)]
-    while left:
-        place, part = left.pop()
-        if isinstance(part, bool):
-            continue
-        if not isinstance(part, Mapping):
-            return f"{_written(place) or 'it'} must be an object or a boolean"
-        if flaw := _own_flaw(part):
-            return f"{_written(place)}.{flaw}".lstrip(".")
-        left += [((place, name), inner) for name, inner in part.get("properties", {}).items()]
-        items = part.get("items", True)  # a list of schemas before draft 2020-12
-        left += [((place, "[]"), inner) for inner in (items if isinstance(items, list) else [items])]
-        left.append(((place, "*"), part.get("additionalProperties", True)))
-    return ""
-
-
-def _written(place: _Place) -> str:
-    """Return a place as it is written: the names of the parts around it, cut, and the inner ones of many."""
-    names: list[str] = []
-    while place is not None and len(names) < _MOST_TOLD:
-        place, name = place
-        names.append(name if len(name) <= _LONGEST_PART else name[:_LONGEST_PART] + "…")
-    return ".".join(reversed(names)).replace(".[]", "[]")
-
-
-def _own_flaw(part: Mapping[str, Any]) -> str:
-    """Return what is wrong with the keywords of one part, without those inside it."""
-    for keys, fits, wanted in _RULES:
-        for key in keys:
-            if key in part and not fits(part[key]):
-                return f"{key} {wanted}"
-    return ""
+    type: _Kind | list[_Kind] | UnsetType = UNSET
+    properties: dict[str, bool | _Part] | UnsetType = UNSET
+    required: bool | list[str] | UnsetType = UNSET
+    enum: list[Any] | UnsetType = UNSET
+    minimum: _Number | UnsetType = UNSET
+    maximum: _Number | UnsetType = UNSET
+    exclusive_minimum: bool | _Number | UnsetType = UNSET
+    exclusive_maximum: bool | _Number | UnsetType = UNSET
+    min_length: _Count | UnsetType = UNSET
+    max_length: _Count | UnsetType = UNSET
+    min_items: _Count | UnsetType = UNSET
+    max_items: _Count | UnsetType = UNSET
+    min_properties: _Count | UnsetType = UNSET
+    max_properties: _Count | UnsetType = UNSET
+    items: bool | _Part | list[bool | _Part] | UnsetType = UNSET
+    additional_properties: bool | _Part | UnsetType = UNSET
 
 
 _LONGEST_FILE = 20_000_000
@@ -128,6 +80,7 @@ MOST_CHARACTERS = 4_000_000
 _LONGEST_NAME = 128
 _LONGEST_DESCRIPTION = 10_000
 _LONGEST_SCHEMA = 100_000
+_LONGEST_PLACE = 200
 _MOST_TAGS = 20
 _MOST_EXAMPLES = 10
 _LONGEST_EXAMPLE = 500
@@ -211,10 +164,13 @@ def schema_problem(schema: object) -> str:
             return f"its schema is longer than {_LONGEST_SCHEMA:,} characters"
         if schema.get("type", "object") != "object":
             return "its schema must describe an object"
-        flaw = schema_flaw(schema)
+        convert(schema, _Part)
+    except ValidationError as error:
+        where, reason = plain_reason(error)
+        return f"its schema is not a JSON schema: {where.lstrip('.')[:_LONGEST_PLACE]} {reason}"
     except (RecursionError, ValueError, TypeError):
         return "its schema can't be read"
-    return f"its schema is not a JSON schema: {flaw[:120]}" if flaw else ""
+    return ""
 
 
 def _text(value: object, most: int) -> str:
