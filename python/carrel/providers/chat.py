@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from carrel.model.conversation import Finish, Message, RawArguments, ToolCall
+from carrel.model.conversation import Finish, Message, RawArguments, ToolCall, ToolSpec
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Load
 from carrel.model.patterns import as_name
@@ -57,6 +57,12 @@ def required_model(options: ModelSettings, example: str) -> str:
     if not options.model:
         raise InvalidInput("model", "is not set", f'Name the model, such as `model = "{example}"`.')
     return options.model
+
+
+def as_function(tool: ToolSpec) -> dict[str, Any]:
+    """Return a tool as OpenAI and Ollama are told of it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+    return {"type": "function", "function": function}
 
 
 def name_for_service(name: str) -> str:

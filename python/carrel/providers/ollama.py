@@ -21,6 +21,7 @@ from carrel.providers.chat import (
     THINKING_TOKENS,
     UNKNOWN_WINDOW,
     Bill,
+    as_function,
     characters_of,
     finish_of,
     made_up_id,
@@ -43,10 +44,14 @@ BASE_URL = "http://localhost:11434"
 def ollama_chat(options: ModelSettings, outbound: Outbound) -> OllamaChat:
     """Make a chat model of the Ollama at `baseUrl`. Raises `InvalidInput`."""
     model = required_model(options, "qwen3")
-    url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1")  # people know the other API's address
-    service = patient(Service("ollama", "Ollama", url, "chat"))
+    service = patient(Service("ollama", "Ollama", _address(options), "chat"))
     spec = spec_of("ollama", model, options, window=UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine)
     return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, is_home=False)), model, spec)
+
+
+def _address(options: ModelSettings) -> str:
+    """Return where Ollama is: people know the address of its other API, too."""
+    return (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
 
 
 class OllamaChat(ServiceModel):
@@ -152,13 +157,7 @@ class OllamaChat(ServiceModel):
         said = [_message(message, names) for message in messages]
         body: dict[str, Any] = {"model": self._model, "messages": said, "stream": True, "options": chosen}
         if tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
-                }
-                for tool in tools
-            ]
+            body["tools"] = [as_function(tool) for tool in tools]
         return body
 
 
@@ -231,10 +230,9 @@ class OllamaEmbedder(ServiceEmbedder):
     ) -> None:
         """Take what a person set; empty and 0 are the usual. Raises `InvalidInput` for a base URL that can't be used."""
         model = (options.model or MODEL).removesuffix(":latest")
-        base_url = (options.base_url or BASE_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
         name = model.replace("{", "{{").replace("}", "}}")
         missing = (f"Ollama doesn't have the model {name} ({{1}})", f"Run `ollama pull {name}`.", False)
-        service = Service(PROVIDER, "Ollama", base_url, "embedder", refusals={404: missing})
+        service = Service(PROVIDER, "Ollama", _address(options), "embedder", refusals={404: missing})
         facts = MODELS.get(model, KnownModel(0))
         host = "" if not service.leaves_machine else f"@{service.destination.host}"
         spec = EmbeddingSpec(

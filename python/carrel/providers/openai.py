@@ -28,6 +28,7 @@ from carrel.providers.chat import (
     THINKING_TOKENS,
     UNKNOWN_WINDOW,
     Bill,
+    as_function,
     characters_of,
     finish_of,
     made_up_id,
@@ -189,7 +190,7 @@ class OpenAIChat(ServiceModel):
     def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Sampling) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model, "messages": [_message(message) for message in messages], "stream": True}
         if tools and self.spec.tools:
-            body["tools"] = [_tool(tool) for tool in tools]
+            body["tools"] = [as_function(tool) for tool in tools]
         longest = self.spec.max_output if options.max_tokens is None else options.max_tokens
         if longest is not None:
             longest = min(longest, self.spec.max_output or longest)
@@ -302,11 +303,6 @@ def _message(message: Message) -> dict[str, Any]:
         for call in message.calls
     ]
     return {"role": message.role, "content": message.text or None, "tool_calls": calls}
-
-
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
-    return {"type": "function", "function": function}
 
 
 PROVIDER = "openai"

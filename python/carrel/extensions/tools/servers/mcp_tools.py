@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,7 +64,7 @@ class McpConnection:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return all tools in the protocol's own names. Raises `ProviderError`."""
-        return await self._ask("didn't list its tools", self._pages(), START_SECONDS)
+        return await self._ask("didn't list its tools", self._pages(self._client.list_tools, "tools"), START_SECONDS)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Run a tool. Raises `ProviderError` where the server fails; what the tool itself says of its failure is an answer."""
@@ -79,7 +79,7 @@ class McpConnection:
         """Return its resources in the protocol's own names; none where it offers none. Raises `ProviderError`."""
         if self._client.server_capabilities.resources is None:
             return []
-        return await self._ask("didn't list its resources", self._resource_pages(), START_SECONDS)
+        return await self._ask("didn't list its resources", self._pages(self._client.list_resources, "resources"), START_SECONDS)
 
     async def read_resource(self, uri: str) -> str:
         """Return the text of a resource; empty where it has none. Raises `ProviderError`."""
@@ -87,21 +87,12 @@ class McpConnection:
         texts = (getattr(content, "text", None) for content in result.contents)
         return "\n\n".join(text for text in texts if isinstance(text, str))
 
-    async def _resource_pages(self) -> list[dict[str, Any]]:
+    async def _pages(self, list_page: Callable[..., Awaitable[Any]], of_page: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         cursor: str | None = None
         while cursor != "" and len(rows) <= _MOST_ROWS:
-            page = await self._client.list_resources(cursor=cursor, cache_mode="bypass")
-            rows += [resource.model_dump(mode="json", by_alias=True, exclude_none=True) for resource in page.resources]
-            cursor = page.next_cursor or ""
-        return rows
-
-    async def _pages(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = []
-        cursor: str | None = None
-        while cursor != "" and len(rows) <= _MOST_ROWS:
-            page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
-            rows += [tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools]
+            page = await list_page(cursor=cursor, cache_mode="bypass")
+            rows += [row.model_dump(mode="json", by_alias=True, exclude_none=True) for row in getattr(page, of_page)]
             cursor = page.next_cursor or ""
         return rows
 
