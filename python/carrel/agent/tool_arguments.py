@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
-from carrel.model_calls.model_json import parse
+from carrel.model_calls.model_json import parse, plain_name
 
 _WRAPPERS = frozenset({"arguments", "parameters", "args", "input", "params", "kwargs"})
 _LONGEST_MESSAGE = 200
@@ -130,18 +129,14 @@ def _named(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any
     properties = properties_of(schema)
     spellings: dict[str, list[str]] = {}
     for name in properties:
-        spellings.setdefault(_plain(name), []).append(name)
+        spellings.setdefault(plain_name(name), []).append(name)
     named: dict[str, Any] = {name: item for name, item in value.items() if name in properties}
     for name, item in value.items():
         if name not in properties:
-            meant = spellings.get(_plain(str(name)), [])
+            meant = spellings.get(plain_name(str(name)), [])
             fits = len(meant) == 1 and meant[0] not in named
             named[meant[0] if fits else str(name)] = item
     return named
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).lower()
 
 
 def _allows_null(properties: Mapping[str, Any], name: str) -> bool:

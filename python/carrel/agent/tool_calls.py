@@ -78,7 +78,7 @@ class CallsAsText:
     offered: tuple[ToolSpec, ...] = ()
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        lines = (f"- {tool.name}: {tool.description} Arguments: {_json(tool.schema)}" for tool in tools)
+        lines = (f"- {tool.name}: {tool.description} Arguments: {as_json(tool.schema)}" for tool in tools)
         self._instructions = _INSTRUCTIONS.format(example=tools[0].name, tools="\n".join(lines)) if tools else ""
 
     def sent(self, message: Message) -> Message:
@@ -89,7 +89,9 @@ class CallsAsText:
             case "tool":
                 return Message("user", quoted(RESULT, message.text, CALL))
             case "assistant" if message.calls:
-                calls = (f"<{CALL}>\n{_json({'name': c.name, 'arguments': dict(c.arguments)})}\n</{CALL}>" for c in message.calls)
+                calls = (
+                    f"<{CALL}>\n{as_json({'name': c.name, 'arguments': dict(c.arguments)})}\n</{CALL}>" for c in message.calls
+                )
                 return Message("assistant", "\n".join([message.text, *calls] if message.text else calls))
         return message
 
@@ -230,5 +232,6 @@ def _may_be_call(text: str) -> bool:
     return begun.startswith("{") or (begun.startswith("[") and begun[1:].lstrip()[:1] in ("", "{"))
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def as_json(value: Mapping[str, Any]) -> str:
+    """Return arguments or a schema as models are sent them."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

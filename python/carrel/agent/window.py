@@ -10,12 +10,11 @@ Messages are counted as they are sent: with calls as the provider has them, or a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
-from carrel.agent.tool_calls import MOST_CALLS, CallForm, CallsAsText, NativeCalls, merged
+from carrel.agent.tool_calls import MOST_CALLS, CallForm, CallsAsText, NativeCalls, as_json, merged
 from carrel.model.conversation import Completion, Message, ToolCall, ToolSpec
 from carrel.model.ports import Tokenizer
 from carrel.model.structs import whole_characters
@@ -162,7 +161,7 @@ class Window:
     def _shortened(self, call: ToolCall) -> ToolCall:
         """Return the call as the model is reminded of it: long arguments would fill the window by themselves."""
         most = self.budget // 8 // MOST_CALLS
-        if self._count(_json(call.arguments)) <= most:
+        if self._count(as_json(call.arguments)) <= most:
             return call
         name, text = next(((name, text) for name, text in call.arguments.items() if isinstance(text, str)), ("", ""))
         return replace(call, arguments={name[:LONGEST_NAME]: self._cut(text, most // 2)} if name else {})
@@ -172,11 +171,11 @@ class Window:
 
     def _entry(self, message: Message) -> _Entry:
         sent = self._form.sent(message)
-        calls = sum(self._count(call.name + call.id + _json(call.arguments)) + MESSAGE_TOKENS for call in sent.calls)
+        calls = sum(self._count(call.name + call.id + as_json(call.arguments)) + MESSAGE_TOKENS for call in sent.calls)
         return _Entry(message, self._count(sent.text + sent.call_id) + MESSAGE_TOKENS + calls)
 
     def _tool_tokens(self, tool: ToolSpec) -> int:
-        return self._count(tool.name + tool.description + _json(tool.schema)) + MESSAGE_TOKENS
+        return self._count(tool.name + tool.description + as_json(tool.schema)) + MESSAGE_TOKENS
 
     def _count(self, text: str) -> int:
         return self.tokenizer.count(whole_characters(text))
@@ -185,11 +184,7 @@ class Window:
 def _readable(call: ToolCall) -> ToolCall:
     """Return the call with arguments that can be counted and sent on; none where there is too much of them."""
     try:
-        arguments = whole_characters(_json(call.arguments))
+        arguments = whole_characters(as_json(call.arguments))
         return replace(call, arguments=json.loads(arguments) if len(arguments) <= _LONGEST_TEXT else {})
     except (TypeError, ValueError, RecursionError):
         return replace(call, arguments={})
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

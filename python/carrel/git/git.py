@@ -2,8 +2,8 @@
 
 The index doesn't ask it what changed: comparing all files by size and time is quicker (docs/benchmarks.md, "Branch switches").
 
-`git_process` runs git so that nothing of a repository is executed; commits are given only of the folder's own repository
-(`git_ownership`). No answer (no git, no repository, a broken one, a slow disk, too long a one) is `None`. Lists of commits give
+`git_process` runs git so that nothing of a repository is executed; commits are given only of the folder's own repository.
+No answer (no git, no repository, a broken one, a slow disk, too long a one) is `None`. Lists of commits give
 the newest ones in the time that there is.
 
 Every function starts a process: call them on a worker thread. Paths are relative to the given folder, `/`-separated; what git
