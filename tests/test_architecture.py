@@ -82,6 +82,7 @@ FORMATS = {
     "settings/model_settings.py": "the objects of settings files, whose keys are camelCase",
     "settings/source_settings.py": "the objects of settings files, whose keys are camelCase",
     "settings/tool_settings.py": "likewise",
+    "extensions/tools/catalogue/files.py": "JSON schema's own keywords",
     "extensions/tools/catalogue/exports.py": "schemas as providers of models and MCP spell them",
     "settings/store_settings.py": "an object of settings files, whose keys are camelCase",
     "settings/settings_docs.py": "JSON schema's own keywords",
