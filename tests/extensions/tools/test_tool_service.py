@@ -306,6 +306,8 @@ async def test_no_setting_makes_a_tool_run_that_runs_anything(make: Make) -> Non
     )
     assert await service.approve(service.state().tools)
     lowered = make(Person().confirm, risk={"t.exec_cmd": "safe"}, allow=["t.*"])
+    (stated,) = [item for item in lowered.state().tools if item.tool.source == "t"]
+    assert (stated.tool.risk, "`tools.risk` doesn't change that" in stated.note) == ("dangerous", True)
     for name in ("exec_cmd", "t.exec_cmd"):
         run = await lowered.run(plan({"tool": name, "args": {"text": "ls"}}), "")
         assert f"tool {name} not allowed" in run.problem

@@ -26,9 +26,10 @@ from msgspec import convert
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
+from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.extensions.tools.servers.shared_servers import Connect, SharedServers
-from carrel.model.catalogue_tool import CatalogueTool, KeptSource, KeptTools, canonical
+from carrel.model.catalogue_tool import CatalogueTool, KeptSource, KeptTools, Risk, canonical
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError, StoreError
 from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
@@ -46,6 +47,8 @@ class StatedTool:
     tool: CatalogueTool
     state: ToolState
     before: CatalogueTool | None = None
+    note: str = ""
+    """Where its risk isn't the one that the person named, and why."""
 
     @property
     def usable(self) -> bool:
@@ -102,6 +105,7 @@ class ToolCatalogue:
         if waiting:
             more = f" and {len(waiting) - 5} more" if len(waiting) > 5 else ""
             problems.append(f"Nobody approved {', '.join(waiting[:5])}{more} as they are now: `carrel tools approve`.")
+        problems += [item.note for item in stated if item.note]
         problems += problems_of([item.tool for item in stated])
         state = CatalogueState(tuple(stated), tuple(problems))
         self._stated = (kept, settings, built_ins, state)
@@ -204,8 +208,9 @@ def of_tools(items: Sequence[StatedTool]) -> Confirmation:
     details = {}
     for item in items:
         before = f"\nBefore: {_shown(item.before)}" if item.before else ""
+        note = f" {item.note}" if item.note else ""
         state = f"{'Changed' if item.before else 'New'} ({item.tool.risk})."
-        details[item.tool.qualified] = f"{state} {_shown(item.tool)}{before}"
+        details[item.tool.qualified] = f"{state}{note} {_shown(item.tool)}{before}"
     named = hashlib.sha256(canonical([item.tool.fingerprint for item in items]).encode("utf-8", "replace")).hexdigest()
     return Confirmation("tools", "Models are told of these tools, and pipelines may use them", details, named[:32])
 
@@ -229,12 +234,22 @@ def origin_of(settings: ToolSettings, name: str) -> str:
 
 def _stated(tool: CatalogueTool, kept: KeptTools, settings: ToolSettings) -> StatedTool:
     approved = kept.approved.get(tool.qualified)
-    shown = replace(tool, risk=settings.risk.get(tool.qualified, tool.risk))
+    risk, note = _risk(tool, settings)
+    shown = replace(tool, risk=risk)
     if approved is None:
-        return StatedTool(shown, "new")
+        return StatedTool(shown, "new", note=note)
     if approved.fingerprint == tool.fingerprint:
-        return StatedTool(shown, "approved")
-    return StatedTool(shown, "changed", approved)
+        return StatedTool(shown, "approved", note=note)
+    return StatedTool(shown, "changed", approved, note)
+
+
+def _risk(tool: CatalogueTool, settings: ToolSettings) -> tuple[Risk, str]:
+    """Return the risk of a tool, by the person's settings before its own, and why theirs doesn't count, if so."""
+    named = settings.risk.get(tool.qualified, tool.risk)
+    if runs_anything(tool):
+        lowered = tool.qualified in settings.risk and named != "dangerous"
+        return "dangerous", f"{tool.qualified} runs whatever it is given: `tools.risk` doesn't change that." if lowered else ""
+    return named, ""
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from carrel.agent.tool_arguments import errors_of, properties_of
-from carrel.extensions.tools.catalogue.runs_anything import is_named_so
+from carrel.extensions.tools.catalogue.runs_anything import is_named_so, runs_anything
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical, higher
 from carrel.model.patterns import lazy_pattern
 
@@ -279,8 +279,8 @@ def validate(pipeline: Pipeline, input_data: str, lookup: Lookup) -> Validated:
     if len(input_data) > LONGEST_INPUT:
         problems.append(Problem(None, f"input_data is longer than {LONGEST_INPUT:,} characters"))
     for number, step in enumerate(pipeline.steps):
-        tool, refusal = lookup(step.tool)
-        if is_named_so(step.tool if tool is None else tool.name):
+        tool, refusal = (None, f"tool {step.tool} not allowed") if is_named_so(step.tool) else lookup(step.tool)
+        if tool is not None and runs_anything(tool):
             tool, refusal = None, f"tool {step.tool} not allowed: it runs whatever it is given"
         tools.append(tool)
         risk = "dangerous" if tool is None else higher(risk, tool.risk)
