@@ -2,14 +2,12 @@
 
 Git is asked, never trusted. A cloned repository's own configuration can name programs that git would run (fsmonitor, filters,
 external diffs, hooks, remote helpers for a partial clone); every one of them is switched off here, so that looking at a
-repository never executes anything that came with it.
-
-What a program writes, read piece by piece within a time, and cut into records of a bounded size.
-
-Decide whether the commits that git finds for a folder are that folder's own.
+repository never executes anything that came with it. What git writes is read piece by piece within a time, and cut into records
+of a bounded size.
 
 What came with a folder may lead to another repository of the person (a file `.git`, a `commondir`, links, objects that are
-borrowed), and its commits would be given to a model. They are given only where the other repository, or the person, knows of it.
+borrowed), and its commits would be given to a model: whether they are the folder's own is decided here, too. They are given only
+where the other repository, or the person, knows of it.
 """
 
 from __future__ import annotations

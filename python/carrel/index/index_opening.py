@@ -2,10 +2,9 @@
 
 Imports are inside the functions: the server answers `initialize` first.
 
-The indexes of remote models: folders inside the workspace's index folder, one for each model, beside the bundled model's own.
-
-So the bundled model's index goes on answering while another is filled, a kill in between leaves both as they were, and going back
-costs a comparison with the files.
+Indexes of remote models are folders inside the workspace's index folder, one for each model, beside the bundled model's own: that
+one goes on answering while another is filled, a kill in between leaves both as they were, and going back costs a comparison with
+the files.
 """
 
 # ruff: noqa: PLC0415 - the core is imported by the first question, so that the server starts at once

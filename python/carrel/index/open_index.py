@@ -1,8 +1,7 @@
 """An index that is open: its store, the model that feeds it, and what is known of how complete it is.
 
-The state of an index that lives in the project, as a file that people and other tools can read (spec C5).
-
-It is written after each run over the whole workspace, and when saves have come to rest: it costs too much for each of them.
+Of an index that lives in the project, its state is a file as well, which people and other tools can read (spec C5). It is written
+after each run over the whole workspace, and when saves have come to rest: it costs too much for each of them.
 """
 
 from __future__ import annotations

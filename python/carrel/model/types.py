@@ -1,7 +1,4 @@
-"""The values that layers hand to each other. Plain data: no I/O, no wire format.
-
-What was done to answer a query, as plain values.
-"""
+"""The values that layers hand to each other, what was done to answer a query among them. Plain data: no I/O, no wire format."""
 
 from __future__ import annotations
 

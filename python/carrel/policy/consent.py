@@ -3,8 +3,7 @@
 A front end that reaches a person gives the asking; the others (MCP, the proxies, a hook) give none, and what wasn't allowed
 before stays forbidden.
 
-Show a person all that they decide about: what is too long for a dialog or a screen is in a file that they can read in full.
-
+A person is shown all that they decide about: what is too long for a dialog or a screen is in a file that they can read in full.
 What runs is what was asked about, not what the file says later: its hash is in the question, and compared before the run.
 """
 

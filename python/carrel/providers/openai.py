@@ -1,11 +1,9 @@
-"""Chat models of OpenAI and of whoever speaks its API: llama.cpp, vLLM, LM Studio, LiteLLM, OpenRouter, Azure (its `/openai/v1`).
+"""Chat and embedding models of OpenAI and of whoever speaks its API: llama.cpp, vLLM, LM Studio, LiteLLM, OpenRouter, Azure (its
+`/openai/v1`).
 
-Only `/chat/completions` with `stream` is used. A model's thinking (`reasoning_content`) is not part of its answer.
-
-Embeddings of OpenAI, and of everything that speaks its API: Azure, vLLM, LM Studio, llama.cpp, LiteLLM (spec C2).
-
-With `HELICONE_API_KEY` set, and no base URL, OpenAI is asked through the proxy of Helicone, which a person allows as a place of
-its own.
+To chat, only `/chat/completions` with `stream` is used. A model's thinking (`reasoning_content`) is not part of its answer. For
+embeddings (spec C2) with `HELICONE_API_KEY` set, and no base URL, OpenAI is asked through the proxy of Helicone, which a person
+allows as a place of its own.
 """
 
 from __future__ import annotations

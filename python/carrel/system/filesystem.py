@@ -1,9 +1,7 @@
 """Tell network mounts from local disks, since SQLite's locks need a local one; replace a file in one step; lock across processes.
 
 Whoever reads a file meanwhile, and a kill at any moment, leave it whole, old or new. The system lets go of a lock
-when its holder ends, however that ends.
-
-Faults of the machine, as against those of a path: the twin of `system_fault.rs`.
+when its holder ends, however that ends. Faults of the machine are told from those of a path as in `system_fault.rs`.
 """
 
 # ruff: noqa: PLC0415 - each system has its own way to lock a file

@@ -1,9 +1,8 @@
 """The tool catalogue of a process: sources as the settings name them, what the person approved, and the search over all of it.
 
 A tool of an MCP server is used only as the person saw it. Its text is kept when they approve it; another text, another schema or
-another program behind the same name make it "changed", and it is shown again before it is used.
-
-What was read of each source of tools, and what the person approved of it: one JSON file in their data folder.
+another program behind the same name make it "changed", and it is shown again before it is used. What was read of each source, and
+what the person approved of it, is one JSON file in their data folder.
 """
 
 # ruff: noqa: PLC0415 - the catalogue is imported by who asks for tools

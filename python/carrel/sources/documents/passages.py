@@ -1,7 +1,4 @@
-"""Passages of documents as they are given: with version and date, marked where outdated (spec D13).
-
-How old a document is and which version of it, by what it says of itself (spec D13).
-"""
+"""Passages of documents as they are given: with version and date by what a document says, marked where outdated (spec D13)."""
 
 from __future__ import annotations
 
