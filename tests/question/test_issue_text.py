@@ -147,3 +147,14 @@ def test_no_text_takes_long(piece: str) -> None:
     began = time.process_time()
     read(text)
     assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize("heading", ["### Description", "**Describe the bug**", "Description\n===========", "# Bug report:"])
+def test_the_heading_of_a_template_is_no_title(heading: str) -> None:
+    text = (
+        f"{heading}\n\nThe exporter drops the last row of every sheet.\n\n### Steps to reproduce\n\n"
+        + "Open a sheet and export it. " * 10
+    )
+    issue = read(text)
+    assert issue is not None
+    assert issue.title.startswith("The exporter drops")

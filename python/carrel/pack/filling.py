@@ -35,6 +35,7 @@ class Filling:
         self._of_file: dict[str, list[Piece]] = {}
         self.amount = budget.amount
         self._read_lines = read_lines
+        self._joins = not isinstance(self.shape, PlacesForm)
         self.used = self.measure(self.shape.head + self.shape.tail)
         # A joint is counted as if it shared no token with what stands around it.
         self.joint = self.measure(self.shape.joint) + (1 if self.shape.joint else 0)
@@ -56,7 +57,6 @@ class Filling:
                 dropped.append(drop(whole.item.hit, reason))
             elif chosen is whole:
                 remaining -= whole.cost - small
-        self._join()
         return dropped
 
     def _offer(self, hit: Hit, fair: int) -> tuple[Piece, Piece | None]:
@@ -72,13 +72,13 @@ class Filling:
         return whole, self.piece(short) if short else None
 
     def _add(self, whole: Piece, chosen: Piece) -> str | None:
-        """Place the hit as chosen or as its signature; else say why not."""
+        """Place the hit as chosen, joined to its neighbours or as its signature; else say why not."""
         hit = whole.item.hit
         for other in self._of_file.get(hit.chunk.path, ()):
             span = other.item.hit.chunk.span
             if span.overlaps(hit.chunk.span):
                 return f"overlaps lines {span.start_line}-{span.end_line}"
-        if self.place(chosen):
+        if (chosen is whole and self._joins and self._join(whole)) or self.place(chosen):
             return None
         signature = signature_only(hit)
         return None if signature is not None and self.place(self.piece(signature)) else DOES_NOT_FIT
@@ -107,22 +107,44 @@ class Filling:
         self._of_file.setdefault(piece.item.hit.chunk.path, []).append(piece)
         return True
 
-    def _join(self) -> None:
-        """Make one piece of those that stand side by side in a file, where the lines between fit."""
-        for mates in self._of_file.values() if not isinstance(self.shape, PlacesForm) else ():
-            mates.sort(key=lambda piece: piece.item.hit.chunk.span.start_line)
-            for second in mates[1:]:
-                before = mates[mates.index(second) - 1]  # the first, or what it was joined to
-                if not follows(before.item, second.item):
-                    continue
-                # The better of the two lends its score and its place.
-                better, other = sorted((before, second), key=self.pieces.index)
-                made = joined(before.item, second.item, better.item, self._read_lines)
-                if made and self.spend(extra := self.measure(made[1]) + 1):
-                    one = Piece(made[0], before.cost + second.cost + extra)
-                    self.pieces[self.pieces.index(better)] = one
-                    self.pieces.remove(other)
-                    mates[mates.index(before) : mates.index(second) + 1] = [one]
+    def _join(self, piece: Piece) -> bool:
+        """Make the piece one with those that stand right before and after it, if that fits."""
+        mates = self._of_file.get(piece.item.hit.chunk.path, [])
+        before = next((mate for mate in mates if follows(mate.item, piece.item)), None)
+        after = next((mate for mate in mates if follows(piece.item, mate.item)), None)
+        grown = piece
+        absorbed: list[Piece] = []
+        for mate in (before, after):
+            if mate is None:
+                continue
+            # The better of the two lends its score and its place; pieces that were placed before are better.
+            pair = (mate, grown) if mate is before else (grown, mate)
+            made = self._made_one(pair, better=mate if not absorbed or self._is_better(mate, absorbed[0]) else grown)
+            if made is not None:
+                grown = made
+                absorbed.append(mate)
+        if not absorbed or not self.spend(grown.cost - sum(mate.cost for mate in absorbed)):
+            return False
+        best = min(absorbed, key=self.pieces.index)
+        self.pieces[self.pieces.index(best)] = grown
+        mates[mates.index(best)] = grown
+        for mate in absorbed:
+            if mate is not best:
+                self.pieces.remove(mate)
+                mates.remove(mate)
+        return True
+
+    def _is_better(self, piece: Piece, other: Piece) -> bool:
+        return self.pieces.index(piece) < self.pieces.index(other)
+
+    def _made_one(self, pair: tuple[Piece, Piece], *, better: Piece) -> Piece | None:
+        first, second = pair
+        made = joined(first.item, second.item, better.item, self._read_lines)
+        if made is None:
+            return None
+        item, between = made
+        heads = self.overhead(item) - self.overhead(first.item) - self.overhead(second.item)
+        return Piece(item, first.cost + second.cost - self.joint + heads + self.measure(between) + 1)
 
 
 def _as_many_as_fit(costs: Sequence[int], budget: int) -> int:

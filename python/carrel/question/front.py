@@ -16,16 +16,18 @@ MOST_LINES = 3_000
 LONGEST_HEAD = 500
 """Characters of a line that are looked at: a definition names itself early, and the patterns take time by a line's square."""
 
-_TYPES = frozenset("class type struct interface enum trait impl object record protocol extension module".split())  # noqa: SIM905
-_STATEMENTS = frozenset(
-    """
-    assert await case catch do elif else except for foreach guard if match raise return switch throw try unless until
-    using when while with yield
-    """.split()  # noqa: SIM905 - a list of words reads best as text
+_TYPE = lazy_pattern(r"\b(?:class|type|struct|interface|enum|trait|impl|object|record|protocol|extension|module)\b")
+_STATEMENT = lazy_pattern(
+    r"(?:\}\s*)?(?:if|elif|else|for|foreach|while|switch|case|match|with|try|catch|except|finally|do|return|await|yield|raise|throw"
+    r"|assert|unless|until|when|using|lock|guard|defer|go|select|not|and|or|loop|unsafe|rescue|ensure|synchronized)\b"
 )
-_FUNCTIONS = ("(", "async", "fn", "func", "lambda")
-"""How a value begins that is a function, if not by an arrow behind its parameter."""
-_NAME = lazy_pattern(r"([^\W\d]\w*[?!]?)(\s*(?:<[^<>]*>|\[[^\]]*\])?\s*\()?")
+_CALL = lazy_pattern(r"[\w.:>$-]+\((?!.*\{$)")
+_ASSIGNED = lazy_pattern(r"[^(]*?[\w\])]\s*(?:[-+*/|&]?=|:=)(?![=>])\s*")
+_FUNCTION_VALUE = lazy_pattern(r"async\b|function\b|func\b|fn\b|\(|lambda\b|\w+\s*=>")
+_NOTHING = lazy_pattern(r"[{}()\[\]#/*@]|\w+:$")
+"""A line that opens no block of its own: braces, comments, attributes, labels."""
+_NAME = lazy_pattern(r"[^\W\d]\w*[?!]?")
+_BEFORE_PARAMETERS = lazy_pattern(r"([^\W\d]\w*[?!]?)\s*(?:<[^<>]*>|\[[^\]]*\])?\s*\(")
 
 
 def symbol_in_front(view: SnapshotView, query: Query, *, type_meant: bool = False) -> str | None:
@@ -55,9 +57,9 @@ def _around(lines: list[str], selected: int, names: set[str], *, type_meant: boo
         if not code or indented >= depth:
             continue
         name = _defined(code, names)
-        if name and (not type_meant or _names_type(code)):
+        if name and (not type_meant or _TYPE.search(code)):
             return name
-        depth = depth - 1 if line is lines[at] else indented if _opens_block(code) else depth
+        depth = depth - 1 if line is lines[at] else depth if _NOTHING.match(code) else indented
     return None
 
 
@@ -65,22 +67,11 @@ def _indented(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _names_type(code: str) -> bool:
-    return not _TYPES.isdisjoint(code.split())
-
-
-def _opens_block(code: str) -> bool:
-    """Tell whether a line opens a block of its own: braces, comments, attributes and labels don't."""
-    return code[0] not in "{}()[]#/*@" and not (code.endswith(":") and code[:-1].isidentifier())
-
-
 def _defined(code: str, names: set[str]) -> str | None:
     """Return the name that a line defines; its uses don't count."""
-    before = code.lstrip("} ").partition("(")[0].split()
-    is_call = "(" in code and len(before) < 2 and not code.endswith("{")
-    head, _, value = code.replace(":=", "=").partition(" = ")
-    is_value = value and "(" not in head and "=>" not in value and not value.startswith(_FUNCTIONS) and not _names_type(head)
-    if is_call or is_value or (before and before[0].rstrip(":{") in _STATEMENTS):
+    assigned = _ASSIGNED.match(code)
+    if _STATEMENT.match(code) or _CALL.match(code) or (assigned and not _FUNCTION_VALUE.match(code, assigned.end())):
         return None
-    named = [match for match in _NAME.finditer(head) if match[1] in names]
-    return next((match[1] for match in named if match[2]), named[0][1] if named else None)
+    head = assigned[0] if assigned else code
+    candidates = [match[1] for match in _BEFORE_PARAMETERS.finditer(head)] + [match[0] for match in _NAME.finditer(head)]
+    return next((name for name in candidates if name in names), None)

@@ -32,7 +32,17 @@ _COMMENT = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = lazy_pattern(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LOOSE_CODE = lazy_pattern(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
-_TRACE_HEADS = ("traceback (most recent call last):", "stack trace:", "stack backtrace:", "goroutine ")
+_TRACE_HEAD = lazy_pattern(
+    r"(?:Traceback \(most recent call last\)|Stack trace|stack backtrace|goroutine \d+ [^\n]{0,100}):\s*", re.IGNORECASE
+)
+_TEMPLATE = lazy_pattern(
+    r"(?:(?:bug|issue|problem|feature)s?\s+)?(?:report|description|summary|title|overview|background|context|details)"
+    r"|(?:please\s+)?describe\s+.{1,60}|what\s+happened\??|expected\s+(?:behaviou?r|results?|output)"
+    r"|(?:actual|current|observed)\s+(?:behaviou?r|results?|output)|(?:steps|how)\s+to\s+reproduce|reproduction(?:\s+steps)?"
+    r"|(?:code\s+)?(?:sample|example)|environment|versions?|system\s+info(?:rmation)?|checklist|[=~*^\-_#+]{3,}",
+    re.IGNORECASE,
+)
+"""Headings of issue templates, and lines under headings: they say where something stands, not what is wrong."""
 _DOTTED = lazy_pattern(r"\b([A-Za-z_]\w{0,99}(?:\.[A-Za-z_]\w{0,99})*)\b(\s?\()?")
 _PATH = lazy_pattern(r"(?<![\w/.-])(?:[\w.-]{1,100}/){0,20}[\w-]{1,100}\.[A-Za-z]\w{0,7}\b")
 _LEVELS = "(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|SEVERE|FATAL|CRITICAL|PANIC)"
@@ -165,16 +175,20 @@ def _title(text: str, in_trace: set[str]) -> tuple[str, str]:
         said = line.strip().lstrip("#").strip().strip("*").strip()
         if said.startswith(("```", "~~~")):
             break  # it begins with code: what stands before it was looked at
-        if said and not _LOOSE_CODE.match(line) and not _names_place(line, in_trace):
+        if said and not _LOOSE_CODE.match(line) and not _says_nothing(line, said, in_trace):
             return said[:LONGEST_TITLE], "\n".join((said[LONGEST_TITLE:], *lines[:at], *lines[at + 1 :]))
     # Code or a trace alone: its last line says what went wrong.
     last = next((line.strip() for line in reversed(lines) if line.strip("`~ \t")), "")
     return last[:LONGEST_TITLE], text
 
 
-def _names_place(line: str, in_trace: set[str]) -> bool:
-    """Tell whether a line of a trace names a place only. The head of an error is unindented and says what is wrong."""
-    return line.strip().lower().startswith(_TRACE_HEADS) or (line in in_trace and line[:1] in (" ", "\t", "#"))
+def _says_nothing(line: str, said: str, in_trace: set[str]) -> bool:
+    """Tell the heading of a template, or a line of a trace that names a place only, from what says what is wrong.
+
+    The head of an error is unindented and says it.
+    """
+    names_a_place = _TRACE_HEAD.fullmatch(line.strip()) or (line in in_trace and line[:1] in (" ", "\t", "#"))
+    return bool(names_a_place or _TEMPLATE.fullmatch(said.rstrip(": ")))
 
 
 def _names(text: str) -> Iterator[str]:

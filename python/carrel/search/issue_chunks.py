@@ -68,6 +68,7 @@ _MOST_BEFORE = 10
 _SHORTEST_NAME = 3
 """Characters of a name that counts as written in the text: shorter ones are words."""
 _NAME = lazy_pattern(r"\b[A-Za-z_]\w{0,199}")
+_LAST_NAME = lazy_pattern(r"\w{1,200}\Z")
 
 
 class FileStanding(NamedTuple):
@@ -148,9 +149,11 @@ class _Weighing:
 
 
 def _last_name(symbol: str) -> str:
-    """Return the name of a symbol without its qualifiers, empty for one that isn't a name."""
+    """Return the name of a symbol without its qualifiers, empty for one that doesn't end with a name."""
     last = symbol.rpartition(".")[2]
-    return last if last.isidentifier() else ""
+    if last.isidentifier():  # of nearly all, and quicker
+        return last
+    return name[0] if (name := _LAST_NAME.search(last)) else ""
 
 
 def _shares_of_words(candidates: Mapping[int, Candidate]) -> dict[int, float]:

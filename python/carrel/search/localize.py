@@ -9,12 +9,14 @@ docs/quality.md has the figures.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import CancelToken, Candidate, path_kinds, split_names
+from carrel.model.native import CancelToken, Candidate, path_kinds
+from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
 from carrel.search.candidates import Stopwatch, search_each
@@ -61,13 +63,20 @@ _MOST_FRAMES = 10
 _LATER_KINDS = frozenset({"test", "example", "prose", "changes", "data", "generated"})
 _ASKED_FOR = (
     (
-        {"prose", "example", "changes"},
-        "changelog doc docs docstring docstrings documentation example examples readme tutorial typo",
+        frozenset({"test"}),
+        lazy_pattern(r"\b(?:add|write|missing|flaky|more|broken|failing|improve)\b.{0,40}\btests?\b", re.IGNORECASE),
     ),
-    ({"data"}, "config configuration css dependencies dependency html json packaging toml workflow workflows yaml yml"),
+    (
+        frozenset({"prose", "example", "changes"}),
+        lazy_pattern(r"\b(?:docs?|documentation|docstrings?|readme|typos?|tutorials?|examples?|changelog)\b", re.IGNORECASE),
+    ),
+    (
+        frozenset({"data"}),
+        lazy_pattern(
+            r"\b(?:config(?:uration)?|ya?ml|json|toml|css|html|workflows?|packaging|dependenc(?:y|ies))\b", re.IGNORECASE
+        ),
+    ),
 )
-_TESTS = frozenset({"test", "tests"})
-_TO_DO_WITH_TESTS = frozenset({"add", "broken", "failing", "flaky", "improve", "missing", "more", "write"})
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
 
 
@@ -210,9 +219,7 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]]) -> dict[str, _Fi
 
 def _later_kinds(title: str) -> frozenset[str]:
     """Return the kinds of files that come after all code, as far as the title doesn't ask for them."""
-    words = set(split_names(title))
-    asked_for = [kinds for kinds, telling in _ASKED_FOR if words & set(telling.split())]
-    return _LATER_KINDS.difference(*asked_for, {"test"} if words & _TESTS and words & _TO_DO_WITH_TESTS else ())
+    return _LATER_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
 
 
 def _path_gain(path: str, later_kinds: frozenset[str], *, is_generated: bool) -> float:
