@@ -10,20 +10,34 @@ pub fn without_lone(language: Language, text: &str) -> Option<String> {
     if !matches!(language, Language::C | Language::CPP | Language::OBJECTIVE_C) {
         return None;
     }
-    let mut plain = String::with_capacity(text.len());
-    let mut lines = text.split_inclusive('\n').peekable();
-    let mut is_continued = false;
-    while let Some(line) = lines.next() {
-        let next = lines.peek().map_or("", |next| next.trim_start());
-        // What stands last before a bracket is an entry of a list, and what a block follows is the head of a function.
-        if !is_continued && is_macro(line.trim()) && !next.starts_with(['{', '}', ')', ']', ',', '=']) {
-            plain.extend(line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
-        } else {
-            plain.push_str(line);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut is_lone = vec![false; lines.len()];
+    let mut belongs_above = false; // what stands below goes on with, or is headed by, what stands above it
+    for at in (0..lines.len()).rev() {
+        let says = lines[at].trim();
+        let is_continued = at > 0 && lines[at - 1].trim_end().ends_with(['\\', ',', '=', '(', '|', '&', '+', '?', ':']);
+        is_lone[at] = is_macro(says) && !is_continued && !belongs_above;
+        if !says.is_empty() && !is_lone[at] {
+            belongs_above = says.starts_with(['{', '}', ')', ']', ',', '=']) || is_head(says) || is_macro(says);
         }
-        is_continued = line.trim_end().ends_with(['\\', ',', '=', '(', '|', '&', '+', '?', ':']);
     }
-    (plain != text).then_some(plain)
+    if !is_lone.contains(&true) {
+        return None;
+    }
+    let blank = |byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' };
+    let mut plain = String::with_capacity(text.len());
+    for (line, is_lone) in lines.into_iter().zip(is_lone) {
+        if is_lone { plain.extend(line.bytes().map(blank)) } else { plain.push_str(line) }
+    }
+    Some(plain)
+}
+
+/// Tell whether a line begins with a name and its parameters, whose type may stand on the line above (`VOID`, `API( Error )`).
+fn is_head(line: &str) -> bool {
+    line.split_once('(').is_some_and(|(name, _)| {
+        let name = name.trim_end();
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
 }
 
 /// Tell whether a line is a name in capitals, with or without arguments.
@@ -52,6 +66,8 @@ mod tests {
         let texts = [
             "enum E {\n  A,\n  B_C\n};\n",
             "TEST(A, b)\n{\n}\n",
+            "BOOL\nAPIENTRY\n\nDllMain(HMODULE h)\n{\n}\nVOID\nBar(VOID)\n{\n}\n",
+            "  FT_EXPORT( FT_Error )\n  FT_Init( FT_Library *library );\n",
             "#define X(a) \\\n  Y(a)\nint z;\n",
             "int a =\n  MAX_B\n  + 1;\n",
         ];
