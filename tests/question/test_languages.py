@@ -66,6 +66,10 @@ def test_names_and_code_stay_as_they_are() -> None:
     assert "class" in meant.words
 
 
+def test_a_name_that_is_an_elided_word_stays() -> None:
+    assert {"state", "s", "update"} <= set(read("状态 s' 在哪里更新").search_text.split())
+
+
 def test_compounds_and_phrases_are_taken_apart() -> None:
     assert {"database", "operation"} <= set(read("wie laufen Datenbankoperationen ab").search_text.split())
     assert read("où est la base de données").text == "database"

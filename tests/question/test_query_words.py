@@ -22,6 +22,7 @@ from carrel.question.query_words import read
         ("is it", ("is", "it"), (), False),
         ("vector-pattern?", ("vector", "pattern"), ("vector-pattern?",), False),
         ("swap!", ("swap",), ("swap!",), False),
+        ("help!!!", ("help",), (), False),
     ],
 )
 def test_questions_are_taken_apart(text: str, words: tuple[str, ...], names: tuple[str, ...], is_symbol: bool) -> None:

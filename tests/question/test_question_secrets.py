@@ -103,4 +103,5 @@ def test_secrets_in_fields_are_known_by_their_form_and_by_the_names_of_their_fie
 
 def test_what_a_tool_needs_stays() -> None:
     harmless = {"page_token": "CAUQAA9dkj38dk", "sort_key": "created_at", "query": "token", "n": 1, "on": True, "ids": ["a", 2]}
+    harmless |= {"q": "hello", "": "x", "名": "a", "pagetoken": "CAUQAA9dkj38dk", "startPageToken": "CAUQAA9dkj38dk"}
     assert mask_fields(harmless, masked) == harmless

@@ -126,10 +126,13 @@ def test_a_type_that_go_asserts_to_implement_an_interface_is_one_that_does() -> 
             "store.go": "package store\n\ntype Store interface {\n\tGet(key string) int\n}\n",
             "memory.go": memory,
             "open.go": returns,
+            "file.go": "package store\n\n// File keeps all on disk.\nvar (\n\t_ Store = (*File)(nil)\n)\n",
         }
     )
-    result, _ = packed(view, "what implements Store?", 1_000, limit=1)
+    result, _ = packed(view, "what implements Store?", 1_000, limit=2)
     assert "var _ Store = (*Memory)(nil)" in result.text
+    assert "_ Store = (*File)(nil)" in result.text
+    assert "_ = path" not in result.text
 
 
 def test_a_name_that_nothing_defines_is_searched_for_as_words() -> None:

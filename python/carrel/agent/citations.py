@@ -275,7 +275,7 @@ def _runs_of_ticks(line: str) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
     at = line.find("`")
     while at >= 0:
-        end = len(line) - len(line[at:].lstrip("`"))
+        end = next((end for end in range(at, len(line)) if line[end] != "`"), len(line))
         runs.append((at, end))
         at = line.find("`", end)
     return runs

@@ -167,9 +167,9 @@ def _as_json(text: str, names: Collection[str], is_quotation: Callable[[str], bo
     bare = text.strip()
     before, body = "", bare if bare[:1] in ("{", "[") else ""
     if bare.endswith("```"):
-        head, _, fenced = bare[:-3].rpartition("```")
+        head, fence, fenced = bare[:-3].rpartition("```")
         language, line_end, inside = fenced.partition("\n")
-        if line_end and language.rstrip(" \t").lower() in _FENCED_AS:
+        if fence and line_end and language.rstrip(" \t").lower() in _FENCED_AS:
             before, body = head.strip(), inside
     calls = _calls_of(parse(body)) if body else []
     if not calls or any(call.name not in names for call in calls) or is_quotation(body):

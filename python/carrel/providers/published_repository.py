@@ -394,7 +394,10 @@ def _dimensions(answer: object) -> dict[str, int]:
 def _made_by(name: str) -> int:
     """Return the generation that made vectors of a name; 0 for the first ones, -1 where `carrel publish` didn't make them."""
     first, *numbers = name.split("_")
-    if first != FIRST_VECTOR or len(numbers) > 2 or not all(number.isdecimal() and len(number) < 17 for number in numbers):
+    fit = all(
+        number.isascii() and number.isdecimal() and len(number) <= most for number, most in zip(numbers, (9, 16), strict=False)
+    )
+    if first != FIRST_VECTOR or len(numbers) > 2 or not fit:
         return -1
     return int(numbers[1]) if len(numbers) == 2 else 0
 

@@ -110,7 +110,7 @@ def _is_cyrillic(char: str) -> bool:
 
 def _unelided(word: str) -> str:
     before, _, rest = word.replace("\u2019", "'").partition("'")
-    return rest if before.lower() in _ELIDED else word
+    return rest if rest and before.lower() in _ELIDED else word
 
 
 def _is_foreign(word: str, glossary: Glossary, language: str) -> bool:

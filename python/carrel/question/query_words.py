@@ -177,13 +177,13 @@ def _identifier(text: str) -> str:
 
 def _is_symbol(text: str) -> bool:
     """Tell whether a text is a qualified name, or one that is written as no word is."""
-    parts = _SEPARATOR.split(text.rstrip("?!"))
+    parts = _SEPARATOR.split(text[:-1] if text.endswith(("?", "!")) else text)
     return all(map(str.isidentifier, parts)) and (len(parts) > 1 or "_" in text or text != text.lower())
 
 
 def _is_word(text: str) -> bool:
     """Tell a name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
-    parts = text.rstrip("?!*").split("-")
+    parts = (text[:-1] if text.endswith(("?", "!", "*")) else text).split("-")
     return len(text) > 1 and parts[0].isidentifier() and all(f"_{part}".isidentifier() for part in parts) and parts[-1] != ""
 
 

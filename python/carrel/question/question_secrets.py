@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from carrel.model.conversation import Message
-from carrel.model.native import SecretOptions, mask_secrets, split_names
+from carrel.model.native import SecretOptions, mask_secrets
 
 Mask = Callable[[str], str]
 _MARK, _MASKED = "[secret: ", "[secret]"
@@ -58,8 +58,8 @@ def _mask_field(name: str, value: Any, mask: Mask) -> Any:
 
 
 def _says_place(name: str) -> bool:
-    first, *more = split_names(name)
-    return first in _PLACES and more in (["token"], ["page", "token"])
+    place, token, rest = name.lower().replace("_", "").replace("-", "").partition("token")
+    return bool(token) and not rest and (place in _PLACES or place.removesuffix("page") in _PLACES)
 
 
 def masked_history(history: Sequence[Message], mask: Mask) -> tuple[Message, ...]:

@@ -63,7 +63,7 @@ _FORMS: tuple[tuple[Kind, str], ...] = (
     ("definitions", rf"{_LIST}(?:overrides|definitions)\s+of\s+{_NAME}{_REST}"),
 )
 _READ = tuple((kind, lazy_pattern(form, re.IGNORECASE | re.DOTALL)) for kind, form in _FORMS)
-_LEAD = frozenset("also and but hm hmm now ok okay so thank thanks then yes".split())  # noqa: SIM905
+_LEAD = frozenset("also and but hm hmm hmmm now ok okay so thank thanks then yes".split()) | {""}  # noqa: SIM905
 _NO_NAMES = frozenset(
     "and first former it its last latter one ones or second that the them these they third this those".split()  # noqa: SIM905
 )
@@ -73,7 +73,7 @@ _NO_CODE = lazy_pattern(
 )
 """A line that is a comment, or an import."""
 _DECLARES = lazy_pattern(
-    r"\b(?P<type>class|interface|struct|trait|type|enum|record|protocol)\s+|\b(?:impl|extends|implements)\b|\s*var\s+_\s"
+    r"\b(?P<type>class|interface|struct|trait|type|enum|record|protocol)\s+|\b(?:impl|extends|implements)\b|(?P<asserted>^\s*(?:var\s+)?_\s+[\w.\[\]]+\s*=)"
 )
 """A line that may say what a type extends: in Go that is `var _ Store = (*Memory)(nil)`."""
 
@@ -91,12 +91,12 @@ def read(text: str) -> NameQuestion | None:
     if len(text) > _LONGEST:
         return None
     words = text.split()
-    while words and words[0].strip(",.!:-").lower() in _LEAD:
+    while words and words[0].strip(",.!:-").lower() in _LEAD:  # a dash alone is nothing
         del words[0]
     text = " ".join(words)
     for kind, form in _READ:
         if match := form.match(text):
-            name = last_part(match["name"])
+            name = last_part(match["name"]).rpartition(":")[2]
             return None if name.lower() in _NO_NAMES else NameQuestion(kind, name)
     return None
 
@@ -182,14 +182,7 @@ class _Lookup:
         passages: list[Passage] = []
         for hit in self._holding(name):
             rows = rows_of(hit.chunk.text)
-            lines = [
-                at
-                for at, row in enumerate(rows)
-                if word.search(row)
-                and (declared := _DECLARES.search(row))
-                and not (declared["type"] and word.match(row, declared.end()))
-                and not _NO_CODE.match(row)
-            ]
+            lines = [at for at, row in enumerate(rows) if word.search(row) and _says_heir(row, word) and not _NO_CODE.match(row)]
             passages += _around(hit, lines, 1)
         return tuple(passages)
 
@@ -236,6 +229,14 @@ class _Lookup:
                 seen = Signals() if ranked is None else signals(self._ranking.order.places[ranked])
                 hits.append(Hit(to_chunk(current), self._score, seen))
         return hits
+
+
+def _says_heir(row: str, word: re.Pattern[str]) -> bool:
+    """Tell whether a line declares something that may extend the type which `word` finds."""
+    declared = list(_DECLARES.finditer(row))
+    if not declared or any(each["type"] and word.match(row, each.end()) for each in declared):
+        return False
+    return not declared[0]["asserted"] or word.search(declared[0][0]) is not None
 
 
 def _is_called(hit: Hit, name: str) -> bool:

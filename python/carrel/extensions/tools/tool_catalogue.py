@@ -256,7 +256,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 log = logging.getLogger(__name__)
-_VERSION = 2
+_VERSION = 3
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _UNREADABLE = (OSError, *_DAMAGED)
 _LOCK_SECONDS = 5.0
@@ -371,7 +371,7 @@ def _without(kept: KeptTools, name: str) -> KeptTools:
 def _decode(raw: Any) -> KeptTools:
     if raw["version"] > _VERSION:
         raise _NewerVersionError
-    if raw["version"] != _VERSION:
+    if raw["version"] not in (2, _VERSION):  # 2 held one thing more
         raise ValueError("another version")
     sources = {
         name: KeptSource(held["origin"], float(held["at"]), convert(held["tools"], tuple[CatalogueTool, ...]))

@@ -167,7 +167,7 @@ def schema_problem(schema: object) -> str:
         convert(schema, _Part)
     except ValidationError as error:
         where, reason = plain_reason(error)
-        return f"its schema is not a JSON schema: {where.lstrip('.')[:_LONGEST_PLACE]} {reason}"
+        return f"its schema is not a JSON schema: {where.lstrip('.')[:_LONGEST_PLACE]} {reason[:_LONGEST_PLACE]}"
     except (RecursionError, ValueError, TypeError):
         return "its schema can't be read"
     return ""
