@@ -20,14 +20,6 @@ LOGIN = (
 )
 
 
-def switch_off(env: dict[str, str]) -> Path:
-    """Have the person's settings say that nothing is added; give their file."""
-    settings = Path(env["XDG_CONFIG_HOME"]) / "carrel/settings.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text("ragEnabled = false\n", "utf-8")
-    return settings
-
-
 class Client:
     """A blocking client of whatever command: sends frames, reads frames."""
 

@@ -58,6 +58,15 @@ def test_what_does_not_hold_is_said_before_the_end_of_an_answer(start: Start, pr
     assert "`nothing.py:1-3` (the file was not given)" in added["reply"]
 
 
+def test_nothing_is_said_without_the_option(start: Start, project: Path, record: Path) -> None:
+    client = start("--deadline-ms", "2000", "--no-citations")
+    initialize(client, project)
+    ask_until_augmented(client, record)
+    say(client, kind="report", reply="In nothing.py:1-3.")
+    say(client, kind="end")
+    assert [told(client)["kind"], told(client)["kind"]] == ["report", "end"]
+
+
 def report(token: Any, **value: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": value}}).encode()
 

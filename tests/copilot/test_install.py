@@ -31,10 +31,10 @@ def test_install_writes_only_its_own_files_and_takes_them_back(tmp_path: Path, e
     assert run("uninstall", "neovim").returncode == 0
     assert not plugin.exists()
     assert not launcher.exists()
-    options = ("--deadline-ms", "400", "--no-tool", "--workspace", str(tmp_path))
+    options = ("--top-k", "3", "--no-tool", "--workspace", str(tmp_path), "--mode", "references")
     assert run(*options, "install", "neovim").returncode == 0
     line = launcher.read_text().splitlines()[-1]
-    assert f"--deadline-ms 400 --no-tool --workspace {tmp_path} -- {real}" in line
+    assert f"--mode references --deadline-ms 300 --top-k 3 --no-tool --workspace {tmp_path} -- {real}" in line
     plugin.write_text("mine")
     assert run("install", "neovim").returncode == 1
     assert plugin.read_text() == "mine"
@@ -50,7 +50,7 @@ def test_eclipse_gets_a_launcher_for_node(tmp_path: Path, env: dict[str, str], r
     real.chmod(0o755)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "carrel", "copilot-proxy", "--real", str(real), *words]
+        command = [sys.executable, "-m", "carrel", "copilot-proxy", "--mode", "off", "--real", str(real), *words]
         return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False)
 
     launcher = Path(env["XDG_DATA_HOME"]) / "carrel/copilot-launcher.js"

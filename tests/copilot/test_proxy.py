@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import LOGIN, STAND_IN, Client, Start, initialize, recorded, switch_off
+from tests.copilot.conftest import LOGIN, STAND_IN, Client, Start, initialize, recorded
 from tests.shop import index, write_files
 
 from carrel.frontends.common.transport import frame, read_frame
@@ -74,6 +74,19 @@ def test_all_folders_that_a_turn_names_are_searched(start: Start, project: Path,
             break
         time.sleep(0.2)
     assert 'file="money/rates.py"' in sent
+
+
+def test_references_leave_the_text(start: Start, project: Path, record: Path) -> None:
+    client = start("--mode", "references", "--deadline-ms", "2000")
+    initialize(client, project)
+    for _ in range(60):
+        client.request("t", "conversation/turn", turn(QUESTION))
+        params = recorded(record, "conversation/turn")[-1]["params"]
+        if "references" in params:
+            break
+        time.sleep(0.2)
+    assert params["message"] == QUESTION
+    assert params["references"][0]["uri"].endswith("auth.py")
 
 
 def test_the_tool_is_answered_here_and_the_clients_own_there(start: Start, project: Path, record: Path) -> None:
@@ -155,11 +168,10 @@ def through(client: Client, source: random.Random, sent: bytes) -> bytes:
     return b"".join(iter(lambda: client.out.read(1 << 20), b""))
 
 
-def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path, env: dict[str, str]) -> None:
+def test_ten_thousand_frames_in_random_pieces_pass_bit_for_bit(start: Start, record: Path) -> None:
     source = random.Random(6)  # noqa: S311
     sent = b"".join(frame(body) for body in mixed(source, 10_000))
-    switch_off(env)
-    client = start(command=[sys.executable, str(STAND_IN), str(record), "echo"])
+    client = start("--mode", "off", command=[sys.executable, str(STAND_IN), str(record), "echo"])
     got = through(client, source, sent)
     assert got == sent
     assert record.read_bytes() == sent
@@ -231,9 +243,13 @@ def without_context(message: Any) -> Any:
     return message
 
 
-def test_switched_off_nothing_changes(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
-    switch_off(env)
-    client = start()
+@pytest.mark.parametrize("off", ["--mode", "settings"])
+def test_switched_off_nothing_changes(start: Start, project: Path, record: Path, env: dict[str, str], off: str) -> None:
+    if off == "settings":
+        folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
+        folder.mkdir(parents=True)
+        (folder / "settings.toml").write_text("ragEnabled = false\n", "utf-8")
+    client = start(*(["--mode", "off"] if off == "--mode" else []))
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"rootUri": project.as_uri(), "capabilities": {}}},
         {"jsonrpc": "2.0", "method": "initialized", "params": {}},
@@ -247,7 +263,10 @@ def test_switched_off_nothing_changes(start: Start, project: Path, record: Path,
 
 
 def test_the_settings_file_counts_from_the_next_turn_on(start: Start, project: Path, record: Path, env: dict[str, str]) -> None:
-    settings = switch_off(env)
+    folder = Path(env["XDG_CONFIG_HOME"]) / "carrel"
+    folder.mkdir(parents=True)
+    settings = folder / "settings.toml"
+    settings.write_text("ragEnabled = false\n", "utf-8")
     client = start("--deadline-ms", "2000")
     initialize(client, project)
     client.request("off", "conversation/turn", turn(QUESTION))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.copilot.conftest import Client, Start, initialize, switch_off
+from tests.copilot.conftest import Client, Start, initialize
 from tests.copilot.github_api import MODEL, listening
 
 SERVER = os.environ.get("CARREL_COPILOT_SERVER", "")
@@ -70,15 +70,12 @@ def conversation(client: Client, project: Path) -> list[Any]:
 
 
 @pytest.mark.timeout(180)
-def test_answers_and_errors_are_equal_with_and_without_the_proxy(
-    direct: Client, start: Start, project: Path, env: dict[str, str]
-) -> None:
+def test_answers_and_errors_are_equal_with_and_without_the_proxy(direct: Client, start: Start, project: Path) -> None:
     expected = conversation(direct, project)
     assert expected[1]["result"]["status"] == "NotSignedIn"
     assert "error" in expected[2]
     assert conversation(start("--deadline-ms", "2000", command=COMMAND), project) == expected
-    switch_off(env)
-    assert conversation(start(command=COMMAND), project) == expected
+    assert conversation(start("--mode", "off", command=COMMAND), project) == expected
 
 
 @pytest.mark.timeout(180)

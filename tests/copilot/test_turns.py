@@ -51,6 +51,23 @@ def test_only_the_text_changes(more: bytes) -> None:
     assert found
     assert (found.text, found.whole_text) == ("how does login work?", "how does login work?")
     assert found.with_text("\ud83d") == raw.replace(ASKED, b'"\\ud83d"')
+    new = found.with_references([{"uri": "a"}])
+    assert new == raw.replace(b'"params" :{', b'"params" :{"references":[{"uri":"a"}],')
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (b"[ ]", b'[{"uri":"a"}]'),
+        (b"null", b'[{"uri":"a"}]'),
+        (b'[ {"n": 1.0} ]', b'[ {"n": 1.0} ,{"uri":"a"}]'),
+    ],
+)
+def test_references_are_added_to_those_that_are_there(given: bytes, expected: bytes) -> None:
+    raw = turn(b'"references" : ' + given + b",")
+    found = turn_of(raw)
+    assert found
+    assert found.with_references([{"uri": "a"}]) == raw.replace(given, expected, 1)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ async def test_the_runbook_comes_first(start: Start, project: Path, documents: P
         assert hit["symbol"] == "Phoenix server > Restart protocol"
         assert "Take the host off the load balancer" in hit["text"]
         assert "updated 2026-05-04" in hit["note"]
+        assert "@ops/archive/phoenix-v2.md" not in paths(result), "an older version is not given beside the newer one"
         assert [route["source"] for route in result["routes"]] == ["ops"]
         pack = await client.request("carrel/context", {"query": PHOENIX, "trigger": "explicit"})
         assert pack["text"].index('file="@ops/phoenix.md"') > 0

@@ -230,9 +230,10 @@ async def test_the_context_grows_with_the_window_that_the_upstream_tells(
     assert len(upstream.lists) == 1
 
 
-async def test_what_an_answer_cites_is_checked_while_it_passes(start: Start, upstream: Upstream) -> None:
+@pytest.mark.parametrize("on", [True, False])
+async def test_what_an_answer_cites_is_checked_while_it_passes(start: Start, upstream: Upstream, on: bool) -> None:
     upstream.says = "It is in auth.py:1-2 and, so it seems, in gone.py:7."
-    proxy = start()
+    proxy = start(*([] if on else ["--no-citations"]))
     body = {"model": "m", "messages": MESSAGES}
     async with httpx.AsyncClient(base_url=proxy.url) as client:
         whole = await client.post("/v1/chat/completions", json=body)
@@ -243,6 +244,9 @@ async def test_what_an_answer_cites_is_checked_while_it_passes(start: Start, ups
     said = [json.loads(line[6:])["choices"][0]["delta"]["content"] for line in events.splitlines() if line]
     assert "".join(said) == upstream.says
     assert "x-carrel-citations" not in plain.headers  # no context was given
+    if not on:
+        assert (last, "x-carrel-citations" in whole.headers) == ("", False)
+        return
     found = json.loads(whole.headers["x-carrel-citations"])
     assert (found["cited"], found["unsupported"]) == (2, 1)
     assert found["places"] == [

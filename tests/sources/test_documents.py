@@ -19,8 +19,8 @@ from tests.waiting import wait_until
 
 from carrel.model.native import CancelToken
 from carrel.sources.documents.converter_process import convert
+from carrel.sources.documents.freshness import DocumentFacts, document_key, facts_of, remaining, superseded
 from carrel.sources.documents.mirror import Mirror, unusable_name
-from carrel.sources.documents.passages import facts_of, remaining
 from carrel.sources.documents.text_folder import read_below
 from carrel.sources.documents.to_markdown import UnreadableDocumentError, to_markdown
 from carrel.system.background import directly
@@ -44,6 +44,34 @@ MAY_2024 = 1_714_521_600.0  # the first of May
 def test_a_document_says_which_version_of_when_it_is(head: str, path: str, version: str, updated_at: float | None) -> None:
     facts = facts_of(head, path)
     assert (facts.version, facts.updated_at) == (version, updated_at)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("ops/phoenix.md", "ops/phoenix-v2.md", True),
+        ("ops/phoenix_2024-01-03.md", "ops/phoenix_2023-12-01.md", True),
+        ("ops/phoenix (1).md", "ops/Phoenix.md", True),
+        ("ops/archive/phoenix.md", "ops/phoenix.md", True),
+        ("ops/v1/phoenix.md", "ops/v2/phoenix.md", True),
+        ("phoenix/README.md", "atlas/README.md", False),
+        ("server1.md", "server2.md", False),
+        ("ops/phoenix.md", "ops/phoenix.pdf", False),
+        ("ipv4.md", "ipv6.md", False),
+    ],
+)
+def test_paths_that_differ_in_version_or_date_alone_are_one_document(one: str, other: str, *, same: bool) -> None:
+    assert (document_key(one) == document_key(other)) is same
+
+
+def test_the_newest_version_supersedes_the_others() -> None:
+    facts = {
+        "a-v9.md": DocumentFacts(version="9"),
+        "a-v10.md": DocumentFacts(version="10"),
+        "archive/a-v11.md": DocumentFacts(version="11"),
+        "b.md": DocumentFacts(),
+    }
+    assert superseded(facts, facts) == {"a-v9.md": "a-v10.md", "archive/a-v11.md": "a-v10.md"}
 
 
 def test_what_is_old_counts_for_less_but_for_something() -> None:

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from carrel.model.native import split_names, stem
 from carrel.model.patterns import lazy_pattern
 
 Target = Literal["code", "documents", "git", "tool"]
@@ -25,8 +24,8 @@ _HISTORY = lazy_pattern(
     rf"|\bwho\s+(?:wrote|last|originally|first|else\s+)?\s*(?:{_CHANGED}|wrote|committed|authored|worked)"
     r"|\b(?:commits?|blame|git\s+(?:log|history|blame)|changelog|diff\s+since|pull\s+requests?|recent(?:ly)?\s+chang\w+)\b"
     r"|\b(?:history|evolution|origin)\s+of\b|\blast\s+(?:change|changed|modified|touched|week|month|release|sprint)\b"
-    rf"|\bwhat\s+(?:has\s+|have\s+|was\s+|were\s+)?(?:{_CHANGED})\b|\bsince\s+when\b|\bused\s+to\s+be\b"
-    r"|\bhow\s+long\s+ago\b|\breasons?\s+(?:for|behind|of)\s+(?:the\s+)?(?:chang|remov|renam|revert)\w*",
+    rf"|\bwhat\s+(?:has\s+|have\s+|was\s+|were\s+)?(?:{_CHANGED})\b|\bsince\s+when\b|\bregress(?:ion|ed)\b.{{0,60}}\b(?:introduc|appear|cause)"
+    r"|\bused\s+to\s+be\b|\bno\s+longer\b.{0,60}\bwhy\b|\bhow\s+long\s+ago\b|\breasons?\s+(?:for|behind|of)\s+(?:the\s+)?(?:chang|remov|renam|revert)\w*",
     re.IGNORECASE,
 )
 _DOCUMENTS = lazy_pattern(
@@ -34,9 +33,9 @@ _DOCUMENTS = lazy_pattern(
     r"escalat\w+|on[\s-]?call|checklists?|adrs?|decision\s+records?|meeting\s+(?:notes|minutes)|roadmap|sla|slo|gdpr|compliance|"
     r"disaster\s+recovery|maintenance\s+windows?|retention|stakeholders?|vendors?|contracts?\s+with|invoices?|vacation|holidays?|expenses?|"
     r"sign-?off|approv(?:e|al|als|es)|audits?|agreements?|faq|glossary|data\s+cent(?:er|re))\b"
-    r"|\b(?:our|service|user|operator'?s)\s+manual\b"
+    r"|\bmanuals\b|\b(?:in\s+the|our|user|reference|service|operator'?s)\s+manual\b|\bmanual\s+says?\b|\bthe\s+manual\s+say\b"
     r"|\b(?:according\s+to|following|per|as\s+in|by)\s+(?:the\s+|our\s+)?(?:protocols?|docs?|documents?|rules?|process|agreement|standard)"
-    r"|\b(?:our|the|a|release|standard)\s+procedures?\b|\b(?:emergency|recovery|restart|safety|security)\s+protocols?\b"
+    r"|\bprotocols?\s+(?:when|if|in\s+case|of\s+the\s+team)\b|\b(?:our|the|a|release|standard)\s+procedures?\b|\bprocedures?\s+(?:to|when|if)\b|\b(?:emergency|recovery|restart|safety|security)\s+protocols?\b"
     r"|\bwhat\s+(?:do|does)\s+(?:the\s+|our\s+)?(?:docs?|documents?|guide|notes?|readme)\s+say"
     r"|\b(?:restart|reboot|fail\s?-?over|roll\s?-?back|rotate|drain|provision|decommission|restore|escalate|page)\s+(?:the\s+|a\s+|an\s+|our\s+)?"
     r"(?:[\w-]+\s+){0,3}(?:servers?|services?|clusters?|databases?|nodes?|hosts?|instances?|backups?|deploy\w*|releases?|certificates?|"
@@ -45,7 +44,7 @@ _DOCUMENTS = lazy_pattern(
     r"|\bwho\s+(?:is|are|must|should|has\s+to|may|can)\s+(?:be\s+)?(?:responsible|in\s+charge|the\s+owner|informed|notified|called|paged|contact\w*|approve|sign)"
     r"|\bwho\s+(?:owns|approves|signs|decides|do\s+(?:i|we))\b|\bwhom?\s+(?:do|should|to)\b"
     r"|\b(?:steps|instructions|process|rules)\s+(?:to|for)\b|\b(?:is|are|am\s+i|are\s+we)\s+(?:it\s+)?allowed\s+to\b|\bwhat\s+to\s+do\s+(?:when|if)\b"
-    r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting)\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
+    r"|\b(?:did|have)\s+we\s+(?:decide|agree)\w*|\b(?:we|they|team|board|meeting|what\s+(?:was|were|has\s+been))\s+(?:had\s+|have\s+)?decided\b|\bour\s+(?:process|rules|standards?|conventions?|team)\b",
     re.IGNORECASE,
 )
 _SPAN = lazy_pattern(
@@ -63,16 +62,12 @@ _IDENTIFIER = lazy_pattern(
     r"`[^`]+`|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|\b\w+_\w+\b|\b\w+\(\)"
     r"|\b\w+\.(?:py|rs|ts|js|go|java|c|h|cpp|toml|json|ya?ml)\b"
 )
-_CODE = frozenset(
-    map(
-        stem,
-        """
-        argument async caller class codebase constant decorator define enum exception function implement import interface loop
-        method module mutex null parameter parse parser regex return struct thread traceback trait variable
-        """.split(),  # noqa: SIM905 - a list of words reads best as text
-    )
+_CODE = lazy_pattern(
+    r"\b(?:functions?|methods?|class(?:es)?|modules?|variables?|parameters?|arguments?|implement\w*|imports?|interface|struct|trait|enum|"
+    r"exceptions?|stack\s*trace|traceback|unit\s+tests?|tests?\s+for|callers?|call(?:s|ed)\s+by|type\s+hints?|decorators?|constants?|loop|regex|"
+    r"codebase|source\s+code|in\s+(?:the\s+)?code|code\s+(?:that|for|which|path)|parsed?|parser|defined|returns?|async|thread|mutex|null)\b",
+    re.IGNORECASE,
 )
-"""Words of who asks about the program, as they are compared: by their stems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ def choose(text: str) -> tuple[Choice, ...]:
     """Return the kinds of sources that a question is for, at least one; code where nothing else is meant."""
     beginning = text[:2_000]
     history, documents = _HISTORY.search(beginning), _DOCUMENTS.search(beginning)
-    code = _IDENTIFIER.search(beginning)
+    code = _IDENTIFIER.search(beginning) or _CODE.search(beginning)
     choices = []
     if code or not (history or documents):
         choices.append(Choice("code", f"it names code: {_shown(code)}" if code else "nothing in it names another source"))
@@ -101,7 +96,7 @@ def choose(text: str) -> tuple[Choice, ...]:
 def span_of_time(text: str) -> str | None:
     """Return the words for a span of time, or for now, in a question that names no kind of source; None where there are none."""
     beginning = text[:2_000]
-    if _names_code(beginning) or _HISTORY.search(beginning) or _DOCUMENTS.search(beginning):
+    if any(rule.search(beginning) for rule in (_HISTORY, _DOCUMENTS, _IDENTIFIER, _CODE)):
         return None
     match = _SPAN.search(beginning)
     return _shown(match) if match else None
@@ -112,11 +107,7 @@ def asks_for_documents(text: str) -> bool:
     if [choice.target for choice in choose(text)] == ["documents"]:
         return True
     beginning = text[:2_000]
-    return _USAGE.search(beginning) is not None and not _names_code(beginning)
-
-
-def _names_code(text: str) -> bool:
-    return _IDENTIFIER.search(text) is not None or not _CODE.isdisjoint(map(stem, split_names(text)))
+    return bool(_USAGE.search(beginning)) and not (_IDENTIFIER.search(beginning) or _CODE.search(beginning))
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -44,8 +46,7 @@ class _Checkout(NamedTuple):
     """The workspace's index, and what it is of."""
 
     view: SnapshotView
-    origin: str
-    prefix: str
+    place: Place
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +102,7 @@ class RemoteSource:
 
         Raises `CarrelError` where its server can't answer.
         """
-        held = _Checkout(view, *await place_of(self.root)) if view is not None else None
+        held = _Checkout(view, await own_checkout(self.root).place()) if view is not None else None
         return await self._ask(lambda: self._search(query, held))
 
     async def _search(self, query: Query, checkout: _Checkout | None) -> list[Hit]:
@@ -179,7 +180,7 @@ class RemoteSource:
         """
         if checkout is None or not points:
             return frozenset()
-        origin, prefix = checkout.origin, checkout.prefix
+        origin, prefix = checkout.place
         if not origin or origin.casefold() != (head.origin or self.address.name).casefold():
             return frozenset()
         inside = {point.chunk.path for point in points if point.chunk.path.startswith(prefix)}
@@ -280,13 +281,75 @@ def remote_source(
 
 
 GIT_SECONDS = 1.0
-"""How long a question waits for git; without its answer the workspace counts as no checkout."""
+"""How long a question waits for git. Later questions use what it said meanwhile."""
+LOOK_AGAIN_SECONDS = 60.0
+"""How long it counts that git named no repository: it may have been too slow, or the remote is added later."""
 
 
-async def place_of(root: Path) -> tuple[str, str]:
-    """Return of which repository on its host a folder is a checkout, and where in it; nothing where git doesn't say in time."""
+class Place(NamedTuple):
+    """Name a repository on its host, and a folder of it; an empty `origin` where that isn't known."""
+
+    origin: str
+    prefix: str
+
+
+Stamp = tuple[int, int, int] | None
+"""Of a file: when it was written, its size and number; None where there is none."""
+
+
+class _Answer(NamedTuple):
+    """Hold what git said, and of which state of the repository's `config`."""
+
+    place: Place
+    config: Path | None
+    stamp: Stamp
+    until: float
+
+
+class OwnCheckout:
+    """What git says of one folder. A remote that changes in the repository's `config` counts at the next question."""
+
+    def __init__(self, root: Path) -> None:
+        """Ask nothing yet."""
+        self._root = root
+        self._answer = _Answer(Place("", ""), None, None, 0.0)
+        self._asking: asyncio.Task[None] | None = None
+
+    async def place(self) -> Place:
+        """Return the place as git last gave it, after `GIT_SECONDS` at most."""
+        if self._asking is None or self._asking.done() or self._asking.get_loop() is not asyncio.get_running_loop():
+            self._asking = asyncio.create_task(self._ask())
+        await asyncio.wait({self._asking}, timeout=GIT_SECONDS)
+        return self._answer.place
+
+    async def _ask(self) -> None:
+        self._answer = await asyncio.to_thread(_look, self._root, self._answer)
+
+
+def _look(root: Path, answer: _Answer) -> _Answer:
+    """Return the answer where it still counts, else a new one of git."""
+    same = _stamp(answer.config) == answer.stamp
+    if same and (answer.place.origin or time.monotonic() < answer.until):
+        return answer
     from carrel.git import git
 
-    asking = asyncio.ensure_future(asyncio.to_thread(lambda: (git.origin(root), git.prefix(root))))
-    done, _ = await asyncio.wait({asking}, timeout=GIT_SECONDS)
-    return asking.result() if done else ("", "")
+    common = git.common_folder(root)
+    config = common / "config" if common else None
+    stamp = _stamp(config)  # before git reads it: what changes meanwhile is seen by the next question
+    return _Answer(Place(git.origin(root), git.prefix(root)), config, stamp, time.monotonic() + LOOK_AGAIN_SECONDS)
+
+
+def _stamp(path: Path | None) -> Stamp:
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+@lru_cache(maxsize=32)
+def own_checkout(root: Path) -> OwnCheckout:
+    """Return the one value of a folder."""
+    return OwnCheckout(root)

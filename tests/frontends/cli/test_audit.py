@@ -12,14 +12,16 @@ from tests.frontends.cli.conftest import Run
 from carrel.model.audit_kinds import KINDS
 
 
-def test_the_audit_log_has_each_question_without_its_text(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_log_is_exported_as_json_lines(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("carrel.policy.audit.audit_file", lambda: tmp_path / "audit.sqlite")
     for question in ("login", "price of an order"):
         assert run("search", question)[0] == 0
-    entries = json.loads(run("audit", "--json")[1])["entries"]
-    assert [(entry["number"], entry["kind"]) for entry in entries] == [(2, "search"), (1, "search")]
-    assert entries[1]["details"]["question"]["chars"] == len("login")
-    assert "text" not in entries[1]["details"]["question"]
+    file = tmp_path / "audit.jsonl"
+    assert run("audit", "--export", str(file))[0] == 0
+    entries = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert [(entry["number"], entry["kind"]) for entry in entries] == [(1, "search"), (2, "search")]
+    assert entries[0]["details"]["question"]["chars"] == len("login")
+    assert "text" not in entries[0]["details"]["question"]
 
 
 def test_a_kind_of_entry_that_does_not_exist_is_refused(run: Run) -> None:

@@ -87,7 +87,7 @@ def test_a_pipeline_is_checked_and_run(run: Run, project: Path, tmp_path: Path) 
     code, out, err = run("pipeline", "run", str(plan), "--input", str(log), "--path", str(project))
     assert (code, out) == (0, "a ERROR\n")
     assert "step 2: carrel.head" in err
-    assert run("pipeline", "validate", str(plan), "--path", str(project))[1].startswith("step 0: grep")
+    assert run("pipeline", "run", str(plan), "--dry-run", "--path", str(project))[1].startswith("step 0: grep")
     plan.write_text(json.dumps({"steps": [{"tool": "rm", "args": {"path": "/"}}]}), "utf-8")
     several = tmp_path / "several.json"
     several.write_text(json.dumps({"steps": [{"tool": "sort"}]}), "utf-8")

@@ -65,12 +65,15 @@ class ChatProxy:
         injector: ContextInjector,
         client: httpx.AsyncClient,
         models: UpstreamModels | None = None,
+        *,
+        checks: bool = True,
     ) -> None:
-        """Take who is asked and what adds context."""
+        """Take who is asked and what adds context; with `checks` citations of answers are checked."""
         self._upstream = upstream
         self._injector = injector
         self._client = client
         self._models = models or UpstreamModels(client)
+        self._checks = checks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -138,7 +141,7 @@ class ChatProxy:
             )
             return
         try:
-            checks = not is_anthropic(path)  # agents get their streams as they are
+            checks = self._checks and not is_anthropic(path)  # agents get their streams as they are
             await _while_wanted(_relay(response, rewritten, send, checks=checks), receive)
         finally:
             await response.aclose()
@@ -283,7 +286,7 @@ async def serve(
         async with httpx.AsyncClient(timeout=timeout, transport=connections_to(upstream.url), trust_env=False) as client:
             models = UpstreamModels(client)
             injector = ContextInjector(options, ContextSwitch(), models.window)
-            app = ChatProxy(upstream, injector, client, models)
+            app = ChatProxy(upstream, injector, client, models, checks=options.checks)
             config = uvicorn.Config(
                 app,
                 http="h11",  # another parser, where one is installed, takes other targets

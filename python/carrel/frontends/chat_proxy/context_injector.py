@@ -96,6 +96,8 @@ class InjectionOptions:
     tokens: int | None = None
     deadline_ms: int = 300
     limit: RateLimit = field(default_factory=RateLimit)
+    checks: bool = True
+    """Whether the citations of answers are checked."""
 
 
 class ContextInjector:

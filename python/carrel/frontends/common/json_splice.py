@@ -62,6 +62,16 @@ def spliced(raw: bytes, pieces: Mapping[Span, bytes]) -> bytes:
     return b"".join((*parts, raw[end:]))
 
 
+def with_more_items(raw: bytes, span: Span, items: list[Any]) -> bytes:
+    """Return the text with more items at the end of the array there, which isn't empty."""
+    return raw[: span[1] - 1] + b"," + encoded(items)[1:-1] + raw[span[1] - 1 :]
+
+
+def with_first_member(raw: bytes, span: Span, key: str, value: Any) -> bytes:
+    """Return the text with one member more in the object there, which isn't empty."""
+    return raw[: span[0] + 1] + encoded(key) + b":" + encoded(value) + b"," + raw[span[0] + 1 :]
+
+
 def encoded(value: Any) -> bytes:
     """Return a value as JSON in ASCII: half a surrogate pair, which JSON allows, survives."""
     return json.dumps(value, separators=(",", ":")).encode("ascii")

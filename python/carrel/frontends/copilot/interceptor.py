@@ -19,7 +19,7 @@ from carrel.frontends.common.uris import path_to_uri
 from carrel.frontends.copilot import turns
 from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
-from carrel.frontends.copilot.turns import Turn, turn_of
+from carrel.frontends.copilot.turns import Mode, Turn, turn_of
 from carrel.model.errors import place_of
 from carrel.pack.chat import augment, question_of
 from carrel.search.certainty import GUESSES, doubt
@@ -36,9 +36,12 @@ _DOCUMENTS = frozenset(
 class ProxyOptions:
     """How `carrel copilot-proxy` was started. Without folders those of the editor count."""
 
+    mode: Mode = "prepend"
     deadline_ms: int = 300
     folders: tuple[Path, ...] = ()
+    top_k: int | None = None
     tool: bool = True
+    citations: bool = True
 
 
 _NEWEST = ""
@@ -86,7 +89,7 @@ class Interceptor:
     @property
     def on(self) -> bool:
         """Whether anything at all is done."""
-        return self._switch.on
+        return self._options.mode != "off" and self._switch.on
 
     @property
     def offers_tools(self) -> bool:
@@ -135,8 +138,11 @@ class Interceptor:
             return None
         if problem := pack.get("error"):
             log.warning("A turn went without the whole context: %s", problem)
-        if pack["hits"]:
+        if self._options.citations and pack["hits"]:
             self._answers.follow(turn.progress_token, pack["id"])
+        if self._options.mode == "references":
+            references = [{"type": "file", "uri": hit["uri"], "range": hit["range"]} for hit in pack["hits"]]
+            return turn.with_references(references) if references else None
         # Not `carrel/augment`: the user's words stay here, so that nothing on the way can change even half an emoji of them.
         text = augment(turn.text, pack["text"])
         return turn.with_text(text) if text != turn.text else None
@@ -147,6 +153,8 @@ class Interceptor:
             for uri in turn.folders:
                 self._sidecar.ensure_folder(uri)
             params["folders"] = list(turn.folders)
+        if self._options.top_k:
+            params["topK"] = self._options.top_k
         if self._active:
             params["active"] = {"uri": self._active}
         if turn.model:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from carrel.agent import knowledge_form
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.frontends.common.uris import uri_to_path
+
+Mode = Literal["prepend", "references", "off"]
 
 TURNS = ("conversation/create", "conversation/turn")
 _TEXT = ("text",)
@@ -58,6 +60,19 @@ class Turn:
     def with_text(self, text: str) -> bytes:
         """Return the message with this text in place of the user's; every other byte stays."""
         return json_splice.replaced(self.raw, self.span, text)
+
+    def with_references(self, references: list[dict[str, Any]]) -> bytes | None:
+        """Return the message with more references, all else as it was; None where it has several lists of them."""
+        present = self.params.get("references")
+        if "references" not in self.params:
+            span = json_splice.span_of(self.raw, ("params",))
+            return json_splice.with_first_member(self.raw, span, "references", references) if span else None
+        span = json_splice.span_of(self.raw, ("params", "references"))
+        if span is None:
+            return None
+        if not isinstance(present, list) or not present:
+            return json_splice.replaced(self.raw, span, references)
+        return json_splice.with_more_items(self.raw, span, references)
 
 
 def turn_of(body: bytes) -> Turn | None:

@@ -23,7 +23,8 @@ from carrel.model.local_index import READ_FAILED
 from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
 from carrel.sources.documents.converter_process import Convert
-from carrel.sources.documents.text_folder import TextMirror, front_matter, not_readable, not_writable, read_below
+from carrel.sources.documents.freshness import front_matter
+from carrel.sources.documents.text_folder import TextMirror, not_readable, not_writable, read_below
 from carrel.system.filesystem import is_system_fault, replace_file
 
 if TYPE_CHECKING:

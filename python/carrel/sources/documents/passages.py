@@ -1,22 +1,29 @@
-"""Passages of documents as they are given: with version and date by what a document says, marked where outdated (spec D13)."""
+"""Passages of documents as they are given: with version and date, marked where outdated, one version of each (spec D13)."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import PurePosixPath
 
-from carrel.model.lines import lines_of, rows_of
+from carrel.model.lines import rows_of
 from carrel.model.local_index import SnapshotView
-from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.merge import merge_by_score
 from carrel.search.retriever import Ranking
+from carrel.sources.documents.freshness import (
+    HEAD_CHARACTERS,
+    LEAST_OF_A_SCORE,
+    SECONDS_A_DAY,
+    DocumentFacts,
+    document_key,
+    facts_of,
+    remaining,
+    superseded,
+)
 
 LEAST_RELEVANCE = 0.05
 """What is below it isn't given from a source that wasn't asked for by name."""
@@ -59,9 +66,9 @@ class Shown:
 def looked_at(query: Query) -> int:
     """Return of how many hits those are taken that `query` wants.
 
-    What is too old gives its place to others, and may be nearly everything.
+    Older versions of a document give their places to others, and so does what is too old, which may be nearly everything.
     """
-    return query.limit if query.filters.max_age_days is None else max(query.limit, _MOST_LOOKED_AT)
+    return 2 * query.limit if query.filters.max_age_days is None else max(2 * query.limit, _MOST_LOOKED_AT)
 
 
 def passages(
@@ -72,10 +79,24 @@ def passages(
     *,
     max_age_days: float | None = None,
 ) -> list[Hit]:
-    """Return hits as passages of their source, best first: what is older than `max_age_days` is left out."""
-    now, results = time.time(), []
+    """Return hits as passages of their source, best first: what is older than `max_age_days` and older versions are left out.
+
+    An older version stands only where the newest wasn't found, and says so.
+    """
+    facts = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
+    paths = {hit.chunk.path for hit in hits}
+    keys = {document_key(path) for path in paths}
+    siblings = [path for path in view.paths() if document_key(path) in keys]
+    for path in siblings:  # few: the versions of what was found
+        if path not in facts and (chunks := view.file_chunks(path)):
+            facts[path] = cache.of(view, path, chunks[0].content_hash)
+    newer, now = superseded(siblings, facts), time.time()
+    results = []
     for hit in hits:
-        passage = _with_facts(hit, cache.of(view, hit.chunk.path, hit.chunk.content_hash), shown, now)
+        path = hit.chunk.path
+        if newer.get(path) in paths:
+            continue
+        passage = _with_facts(hit, facts[path], newer.get(path), shown, now)
         if max_age_days is None or now - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
             results.append(passage)
     return sorted(results, key=lambda hit: -hit.score)
@@ -103,21 +124,22 @@ def fresh(ranking: Ranking) -> Ranking:
     return replace(ranking, order=replace(ranking.order, places=places))
 
 
-def _with_facts(hit: Hit, facts: DocumentFacts, shown: Shown, now: float) -> Hit:
+def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
     chunk = _without_front_matter(hit.chunk)
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
     notes = [
-        "outdated" if outdated else "",
+        f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else "",
         f"version {facts.version}" if facts.version else "",
         f"updated {datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if shown.dated else "",
     ]
     origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
+    kept = LEAST_OF_A_SCORE if newer else remaining(age, shown.outdated_after)
     chunk = replace(
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )
-    return replace(hit, chunk=chunk, score=round(hit.score * remaining(age, shown.outdated_after), 4))
+    return replace(hit, chunk=chunk, score=round(hit.score * kept, 4))
 
 
 def _without_front_matter(chunk: Chunk) -> Chunk:
@@ -158,75 +180,3 @@ def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 def _source(hit: Hit) -> str:
     return hit.chunk.origin.source if hit.chunk.origin else "workspace"
-
-
-HEAD_LINES = 40
-"""Lines of a document in which it says what it is."""
-HEAD_CHARACTERS = 4_000
-SECONDS_A_DAY = 86_400.0
-LEAST_OF_A_SCORE = 0.8
-"""What is left of the relevance of a document that is outdated."""
-
-_DATES = frozenset(
-    ("updated_at", "updated", "last updated", "last_updated", "last modified", "lastmod", "last reviewed", "reviewed", "modified")
-)
-_CREATED = frozenset(("date", "created", "published"))
-_VERSIONS = frozenset(("version", "revision", "rev"))
-_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-./](0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])(?!\d)")
-_VERSION = lazy_pattern(r"[vV]?(\d{1,6}(?:\.\d{1,6}){0,3}[\w.+-]{0,12})")
-_NAME_VERSION = lazy_pattern(r"(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?(\d+(?:[._]\d+)*)", re.IGNORECASE)
-_NAME_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFacts:
-    """What a document says of itself; `updated_at` in Unix seconds, None where it names no day."""
-
-    title: str = ""
-    version: str = ""
-    updated_at: float | None = None
-
-
-def facts_of(head: str, path: str) -> DocumentFacts:
-    """Read the facts in the first lines of a document, in front matter or as lines such as `Version: 2`, else in its name."""
-    version, updated, created, title = "", None, None, ""
-    for line in lines_of(head)[:HEAD_LINES]:
-        if not title and line.startswith("# "):
-            title = line[2:].strip()
-        name, value = _field(line)
-        if name in _VERSIONS and not version and (version_match := _VERSION.match(value)):
-            version = version_match[1].rstrip(".")
-        elif name in _DATES and updated is None:
-            updated = _day(_DAY.search(value))
-        elif name in _CREATED and created is None:
-            created = _day(_DAY.search(value))
-        elif name == "title" and not title:
-            title = value
-    if not version and (version_match := _NAME_VERSION.search(PurePosixPath(path).name)):
-        version = version_match[1].replace("_", ".")
-    if updated is None:
-        updated = created if created is not None else _day(_NAME_DAY.search(path))
-    return DocumentFacts(title, version, updated)
-
-
-def remaining(age_days: float, outdated_after: float) -> float:
-    """Return what is left of a relevance at this age: all of it for what is new, `LEAST_OF_A_SCORE` for what is outdated."""
-    if not outdated_after:
-        return 1.0
-    return 1.0 - (1.0 - LEAST_OF_A_SCORE) * min(max(age_days / outdated_after, 0.0), 1.0)
-
-
-def _field(line: str) -> tuple[str, str]:
-    """Return the name and the value of a line such as `Version: 2` or `**Updated** = 2024-05-01`, without its marks."""
-    ends = [at for mark in ":=|" if (at := line.find(mark)) >= 0]
-    name, value = (line[: min(ends)], line[min(ends) + 1 :]) if ends else ("", "")
-    return name.strip(">*_- \t").lower(), value.strip("*_|\"' \t")
-
-
-def _day(match: re.Match[str] | None) -> float | None:
-    if match is None:
-        return None
-    try:
-        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC).timestamp()
-    except ValueError:
-        return None

@@ -23,7 +23,8 @@ from urllib.parse import quote, unquote
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.native import CancelToken
 from carrel.model.structs import whole_characters
-from carrel.sources.documents.text_folder import TextMirror, front_matter, not_writable
+from carrel.sources.documents.freshness import front_matter
+from carrel.sources.documents.text_folder import TextMirror, not_writable
 from carrel.system.filesystem import replace_file
 
 if TYPE_CHECKING:

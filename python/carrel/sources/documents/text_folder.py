@@ -10,7 +10,7 @@ import shutil
 import stat
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,12 +71,6 @@ def _parts(relative: str) -> list[str]:
     if any(part in ("", ".", "..") or os.sep in part or "\0" in part for part in parts):
         raise OSError("isn't a path below the folder")
     return parts
-
-
-def front_matter(fields: Mapping[str, str]) -> str:
-    """Return front matter with the fields that say something, each on one line."""
-    lines = [f"{name}: {' '.join(value.split())}" for name, value in fields.items() if value.strip()]
-    return "\n".join(["---", *lines, "---", ""])
 
 
 class TextMirror(ABC):

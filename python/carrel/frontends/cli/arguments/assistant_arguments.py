@@ -84,9 +84,16 @@ def add_proxies(commands: Commands) -> None:
         usage="carrel copilot-proxy [options] -- COMMAND…  |  carrel copilot-proxy [options] install|uninstall CLIENT",
     )
     copilot.add_argument(
+        "--mode", choices=("prepend", "references", "off"), default="prepend", help="how context is given (prepend)"
+    )
+    copilot.add_argument(
         "--deadline-ms", type=positive, default=300, metavar="N", help="after this a turn goes on as it was (300)"
     )
+    copilot.add_argument("--top-k", type=positive, metavar="N", help="hits at most (setting ragTopK)")
     copilot.add_argument("--tool", action=BooleanOptionalAction, default=True, help="offer search tools to the agent (yes)")
+    copilot.add_argument(
+        "--citations", action=BooleanOptionalAction, default=True, help="check the places that answers cite (yes)"
+    )
     copilot.add_argument("--real", metavar="FILE", help="for install: the real server (copilot-language-server on PATH)")
     _workspaces(copilot, "the editor's folders")
     copilot.add_argument("server", nargs=REMAINDER, metavar="-- COMMAND")
@@ -102,6 +109,7 @@ def add_proxies(commands: Commands) -> None:
     proxy.add_argument(
         "--rate-limit", type=count, metavar="N", help="questions a minute that get context at most (600; 0 for no limit)"
     )
+    proxy.add_argument("--citations", action=BooleanOptionalAction, default=True, help="check the places that answers cite (yes)")
     proxy.add_argument("--token-env", metavar="NAME", help="environment variable with a token that callers must send")
     proxy.add_argument("--upstream-key-env", metavar="NAME", help="environment variable with the key for the upstream")
     _workspaces(proxy, "the current folder")

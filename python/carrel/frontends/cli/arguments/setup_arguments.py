@@ -271,6 +271,8 @@ def add_tools(commands: Commands) -> None:
         action.add_argument("file", metavar="FILE", help='the pipeline as JSON; "-" for standard input')
         action.add_argument("--input", metavar="FILE", help="the text that its first step gets")
         action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder that tools search (current)")
+        if name == "run":
+            action.add_argument("--dry-run", action="store_true", help="check it and show its steps, and run nothing")
         add_json(action)
 
 
@@ -280,9 +282,10 @@ def add_audit(commands: Commands) -> None:
         "audit",
         help="show what was given to whom, and what left the machine",
         description="Show what was selected, sent and done, by whom and when. Of texts the log has hashes and sizes.",
-        epilog="examples:\n  carrel audit --since 1d --kind sent",
+        epilog="examples:\n  carrel audit --since 1d --kind sent\n  carrel audit --export audit.jsonl",
     )
     audit.add_argument("--since", metavar="TIME", help="entries since then alone: a span such as 12h or 7d, or a date")
     audit.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"entries of this kind alone: {', '.join(KINDS)}")
     audit.add_argument("--limit", type=positive, default=50, metavar="N", help="show the newest N entries (50)")
+    audit.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
     add_json(audit)

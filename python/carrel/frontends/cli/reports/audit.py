@@ -1,29 +1,34 @@
-"""`carrel audit`: read what was given to whom."""
+"""`carrel audit`: read and export what was given to whom."""
 
 from __future__ import annotations
 
+import json
 import time
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from carrel.frontends.cli.terminal.output import Output
 from carrel.frontends.common.filters import since
 from carrel.frontends.common.wire import iso_time
 from carrel.model.caller import Caller
+from carrel.model.errors import CarrelError
 from carrel.model.ports import AuditEvent
-from carrel.policy.audit import AuditTrail, audit_file
+from carrel.policy.audit import AuditTrail, Entry, audit_file
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 
 
 def run(arguments: Namespace, output: Output) -> int:
-    """Show the newest entries."""
+    """Show the newest entries, or write all of them into a file."""
     settings, _ = resolve(read_user())
     trail = AuditTrail(Caller("command line"))
     trail.settings = settings.audit
     if not settings.audit.enabled:
         output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
     after = since(arguments.since, time.time()) if arguments.since else None
+    if arguments.export:
+        return _export(trail.entries(after, arguments.kind), arguments.export, output)
     entries = trail.entries(after, arguments.kind, arguments.limit)
     if output.json:
         output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in entries]})
@@ -31,6 +36,21 @@ def run(arguments: Namespace, output: Output) -> int:
     for number, event in reversed(entries):  # the newest last, where the prompt is
         output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
     output.note(f"{len(entries):,} entries of {audit_file()}." if entries else f"There is nothing in {audit_file()}.")
+    return 0
+
+
+def _export(entries: list[Entry], path: Path, output: Output) -> int:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            for entry in reversed(entries):
+                file.write(json.dumps(_plain(*entry), separators=(",", ":")) + "\n")
+    except FileExistsError:
+        raise CarrelError(f"{path} is there already", "Name a new file.") from None
+    except OSError as error:
+        raise CarrelError(f"{path} can't be written: {error.strerror}", "Name a file in a folder that can be.") from None
+    if output.json:
+        output.value({"file": str(path), "entries": len(entries)})
+    output.note(f"{len(entries):,} entries, the oldest first, are in {path}.")
     return 0
 
 

@@ -35,7 +35,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise CarrelError(f"`carrel proxy` needs {error.name}", f"Install it: {how_to_install('proxy')}") from None
     upstream = Upstream(arguments.upstream, _secret(arguments.upstream_key_env), _secret(arguments.token_env))
     options = InjectionOptions(
-        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit)
+        folders, arguments.window, arguments.tokens, arguments.deadline_ms, RateLimit(arguments.rate_limit), arguments.citations
     )
 
     def started(port: int, unindexed: tuple[Path, ...]) -> None:

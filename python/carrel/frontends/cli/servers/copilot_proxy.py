@@ -33,9 +33,12 @@ def _proxy(command: list[str], arguments: Namespace) -> int:
     switch = ContextSwitch()
     logs.set_level(switch.log_level)
     options = ProxyOptions(
+        mode=arguments.mode,
         deadline_ms=arguments.deadline_ms,
         folders=tuple(folder(path) for path in arguments.workspace),
+        top_k=arguments.top_k,
         tool=arguments.tool,
+        citations=arguments.citations,
     )
     stdin, stdout = claim_stdio()
     client_in, client_out = os.dup(stdin.fileno()), os.dup(stdout.fileno())
@@ -73,9 +76,13 @@ def _set_up(words: list[str], arguments: Namespace, output: Output) -> int:
 
 def _as_typed(arguments: Namespace) -> list[str]:
     """Return the options that the launcher starts the proxy with: those that it is installed with."""
-    options = ["--deadline-ms", str(arguments.deadline_ms)]
+    options = ["--mode", arguments.mode, "--deadline-ms", str(arguments.deadline_ms)]
+    if arguments.top_k:
+        options += ["--top-k", str(arguments.top_k)]
     if not arguments.tool:
         options.append("--no-tool")
+    if not arguments.citations:
+        options.append("--no-citations")
     for path in arguments.workspace:
         options += ["--workspace", str(folder(path))]
     return options

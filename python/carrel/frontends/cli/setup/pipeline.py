@@ -24,7 +24,7 @@ def run(arguments: Namespace, output: Output) -> int:
         raise InvalidInput("--input", "is standard input, as the pipeline is", "Give one of them as a file.")
     pipeline = _read(arguments.file, LONGEST_PIPELINE, "FILE")
     input_data = "" if arguments.input is None else _read(arguments.input, LONGEST_INPUT, "--input")
-    runs = arguments.action == "run"
+    runs = arguments.action == "run" and not arguments.dry_run
     method = "carrel/pipeline/run" if runs else "carrel/pipeline/validate"
 
     async def ask(commands: Commands, _: Workspace) -> Any:
