@@ -129,7 +129,7 @@ def test_a_type_that_go_asserts_to_implement_an_interface_is_one_that_does() -> 
             "file.go": "package store\n\n// File keeps all on disk.\nvar (\n\t_ Store = (*File)(nil)\n)\n",
         }
     )
-    result, _ = packed(view, "what implements Store?", 1_000, limit=2)
+    result, _ = packed(view, "what implements Store?", 1_000, limit=3)
     assert "var _ Store = (*Memory)(nil)" in result.text
     assert "_ Store = (*File)(nil)" in result.text
     assert "_ = path" not in result.text
