@@ -43,10 +43,9 @@ fn is_head(line: &str) -> bool {
 /// Tell whether a line is a name in capitals, with or without arguments.
 fn is_macro(line: &str) -> bool {
     let (name, arguments) = line.split_at(line.find('(').unwrap_or(line.len()));
-    name.starts_with(|c: char| c.is_ascii_uppercase())
+    name.len() > 1
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
         && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-        && name.len() > 1
-        && arguments.is_ascii()
         && (arguments.is_empty() || arguments.ends_with(')'))
 }
 

@@ -155,7 +155,7 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     if !walked.2.is_empty()
         && let Some(plain) = macros::without_lone(language, text)
         && let Parsed::Tree(Ok(again)) = parse(language, &plain, TIME_LIMIT, cancel, read)?
-        && (again.2.is_empty() || defined(&again.0) > defined(&walked.0))
+        && defined(&again.0) > defined(&walked.0)
     {
         walked = again;
     }
@@ -174,9 +174,9 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
 }
 
-/// Count the functions and types among pieces.
+/// Count the names that pieces define.
 fn defined(pieces: &[Piece]) -> usize {
-    pieces.iter().filter(|piece| piece.is_definition()).count()
+    pieces.iter().map(|piece| piece.definitions.len() + piece.inner.len()).sum()
 }
 
 /// The pieces of a tree, in the order of the text, with how far those up to each reach.
