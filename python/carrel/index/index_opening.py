@@ -204,7 +204,7 @@ _ABOUT = "model.json"
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """Where the index of one model is."""
+    """Name the folder of one model's index."""
 
     directory: Path
     model: str

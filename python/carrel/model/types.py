@@ -239,7 +239,7 @@ class ContextPack:
 
 @dataclass(frozen=True, slots=True)
 class CandidateCounts:
-    """How many candidates each search found; one may be found by several."""
+    """Count the candidates of each search; one may be found by several."""
 
     dense: int = 0
     lexical: int = 0
@@ -248,7 +248,7 @@ class CandidateCounts:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalDiagnostics:
-    """How a query was read, how much was found for it, and what models had to do with it."""
+    """Say how a query was read, how much was found for it, and what models had to do with it."""
 
     embedder: str
     words: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-//! Macros of C and C++ that stand on a line of their own.
+//! Macros of C, C++ and Objective-C that stand on a line of their own.
 //!
 //! A grammar knows nothing of macros: it takes `BEGIN_NAMESPACE` for the type of what follows, and `namespace detail {` below it
 //! for a function whose body is the rest of the file.

@@ -148,18 +148,17 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
         Parsed::TooSlow => return outlined(Some(format!("parsing took longer than {} s", TIME_LIMIT.as_secs()))),
         Parsed::Unusable => return outlined(Some("this build can't use the language's grammar".to_owned())),
     };
-    let Ok(mut walked) = walked else {
+    let Ok((mut pieces, mut imports, mut broken)) = walked else {
         return outlined(Some("the syntax tree could not be read".to_owned()));
     };
     // The walk reads names in `text` itself: only the tree is that of the other one.
-    if !walked.2.is_empty()
+    if !broken.is_empty()
         && let Some(plain) = macros::without_lone(language, text)
         && let Parsed::Tree(Ok(again)) = parse(language, &plain, TIME_LIMIT, cancel, read)?
-        && defined(&again.0) > defined(&walked.0)
+        && defined(&again.0) > defined(&pieces)
     {
-        walked = again;
+        (pieces, imports, broken) = again;
     }
-    let (pieces, imports, broken) = walked;
     // A grammar without a table only guesses what defines something.
     let is_guess = languages::rules(language).is_none();
     if broken.is_empty() && !is_guess {

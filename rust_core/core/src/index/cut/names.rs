@@ -126,7 +126,8 @@ fn receiver_type(receiver: &str) -> String {
     plain.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).find(|word| !word.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Return the name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`, `type t :: …`): its first argument's head.
+/// Return the name that a call-like declaration gives (`def name(args) when …`, `defmodule A.B do`, `type t :: …`): its first
+/// argument's head.
 pub fn of_call(node: Node<'_>, text: &str) -> Option<String> {
     let arguments = &text[node.named_child(1)?.byte_range()];
     let head = arguments.trim_start_matches('(').trim_start();
