@@ -140,7 +140,7 @@ class ConversationTest {
     @Test
     void withoutAModelItSaysHowToSetOne() {
         var problem = answered(HOW).problems().get(0);
-        assertTrue(problem.startsWith("No chat model is set") && problem.contains("models = {chat = {"), problem);
+        assertTrue(problem.startsWith("No chat model is set") && problem.contains("carrel models set chat "), problem);
         assertFalse(conversation.isAnswering());
     }
 
