@@ -19,7 +19,7 @@ import pytest
 
 from carrel.composition.composition import Composition
 from carrel.frontends.mcp.tools import notes
-from carrel.index.open_index import RENEWED
+from carrel.index.open_index import RENEWED, OpenIndex
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import Cancelled, StoreError
 from carrel.model.types import Budget, Query
@@ -369,3 +369,24 @@ async def test_the_state_in_the_project_follows_what_was_saved(tmp_path: Path) -
     await workspace.close()
     state = json.loads((tmp_path / ".carrel" / "rag-state.json").read_text())
     assert list(state["files"]) == ["a.py", "b.py"]
+
+
+async def test_a_change_during_a_deletion_does_not_fill_the_index_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = shop()
+    await queries.search(workspace, Query("password", 1), 60_000)
+    loop, changed, clear = asyncio.get_running_loop(), threading.Event(), OpenIndex.clear
+
+    def change() -> None:
+        workspace.changed_on_disk(["login.py"])
+        workspace.rescan()
+        changed.set()
+
+    def clear_meanwhile(index: OpenIndex) -> None:
+        loop.call_soon_threadsafe(change)
+        assert changed.wait(20)
+        clear(index)
+
+    monkeypatch.setattr(OpenIndex, "clear", clear_meanwhile)
+    assert await workspace.clear() > 0
+    assert await soon(lambda: not workspace.queue.busy)
+    assert workspace.state() == "empty"

@@ -434,7 +434,7 @@ class Workspace:
         await self.switch.stop()
         self._lifecycle.close_retired()
         settings = self.settings
-        async with self.queue.alone():
+        async with self.indexing.clearing():
             freed = index.store.bytes_on_disk
             await self.run_interactive(lambda _: index.clear())
             await self.run_interactive(lambda _: self.composition.clear_others(self.root, settings, index))

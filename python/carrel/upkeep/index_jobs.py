@@ -9,7 +9,7 @@ import logging
 import stat
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -211,12 +211,25 @@ class IndexService:
         self.rescans = RescanScheduler(self.queue, self.rescan)
         self._state_writing = Debouncer(_STATE_SECONDS, self._write_state)
         self.buffers: Buffers | None = None
+        self._clearing = False
 
     @property
     def keeps_current(self) -> bool:
         """Tell whether changes on disk are indexed: by this process, where somebody wanted the index."""
         index = self._state.now.index
-        return index is not None and index.store.role == "writer" and (index.begun or self.queue.busy)
+        if index is None or self._clearing or index.store.role != "writer":
+            return False
+        return index.begun or self.queue.busy
+
+    @contextlib.asynccontextmanager
+    async def clearing(self) -> AsyncIterator[None]:
+        """Drop every job while the index is deleted; no change on disk and no rescan that was due fills it again."""
+        self._clearing = True
+        try:
+            async with self.queue.alone():
+                yield
+        finally:
+            self._clearing = False
 
     @property
     def pending(self) -> int:
