@@ -29,7 +29,7 @@ _FIRST_LINES, _LAST_LINES = 100, 400
 """Lines in which messages are looked for: what went wrong stands at the end of a log."""
 
 _COMMENT = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = lazy_pattern(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = lazy_pattern(r"(?<!`)`([^`\n]{1,200})`(?!`)")
 _LOOSE_CODE = lazy_pattern(r"^(?: {4,}|\t)\S|^\s*(?:>>>|\.\.\.|In \[\d+\]|Out\[\d+\]|\$ )")
 _TRACE_HEAD = lazy_pattern(
