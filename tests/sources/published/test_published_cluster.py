@@ -1,4 +1,4 @@
-"""A repository that is published to a cluster of two servers: by two at once, and while one of the servers is killed."""
+"""A repository that is published to a cluster: by two at once, and while one of its servers is killed."""
 
 from __future__ import annotations
 
@@ -56,4 +56,37 @@ async def test_of_two_that_claim_by_different_servers_one_holds_it_and_both_serv
             assert [claim.token for claim in ended if isinstance(claim, Head)] == [first.token]
             held = first
         for each in repositories:
+            await each.aclose()
+
+
+async def test_a_server_that_dies_while_a_repository_is_published_costs_nothing(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "servers").mkdir()
+    for number in range(300):
+        lines = (f"def step_{number}_{part}(order):\n    return order.pay({number}, {part})\n" for part in range(20))
+        (shop / f"src/steps_{number}.py").write_text("\n\n".join(lines))
+    commit(shop)
+    with qdrant_server.cluster(tmp_path / "servers", 3) as (urls, servers):
+        repository = at(urls[0], "shop")
+        publishing = asyncio.create_task(published(shop, repository))
+        counting = f"{urls[0]}/collections/carrel-repo-shop/points/count"
+        placing = f"{urls[0]}/collections/carrel-repo-shop/cluster"
+        async with httpx.AsyncClient(trust_env=False) as client:
+            while not (answer := await client.post(counting, json={})).is_success or answer.json()["result"]["count"] < 1_000:
+                assert not publishing.done(), "it was published before a server could die"
+            held = (await client.get(placing)).json()["result"]
+            copies = {shard["peer_id"] for shard in held["remote_shards"]}
+            peers = [(await client.get(f"{url}/cluster")).json()["result"]["peer_id"] for url in urls]
+            dies = next(number for number in (1, 2) if peers[number] in copies)
+            servers[dies].kill()
+            servers[dies].wait()
+            report = await publishing
+            assert (await client.post(counting, json={"exact": True})).json()["result"]["count"] >= report.chunks
+        assert report.chunks > 5_000
+        other = at(urls[3 - dies], "shop")
+        asker = source(other)
+        for number in range(0, 300, 60):
+            assert f"def step_{number}_7(" in (await found(asker, f"step_{number}_7"))[0].chunk.text
+        again = await published(shop, repository)
+        assert (again.added, again.removed) == (0, 0), "all of it is there"
+        for each in (repository, other):
             await each.aclose()
