@@ -74,6 +74,10 @@ ASKING = lazy_pattern(
     r"^(?:please\s+)?(?:describe|explain|locate|look\s+(?:for|up)|search\s+for)\s+(?:to\s+me\s+)?(?=\S)", re.IGNORECASE
 )
 """What a question begins with that says what to do, not what it is about."""
+_QUESTION = lazy_pattern(
+    r"(?i)\W*(?:(?:and|but|or|so|then)\b\W*)?(?:who|whose|what|which|where|when|why|how)\b|(?s:.*)[?？]\s*\Z"  # noqa: RUF001
+)
+_TO_AGENT = lazy_pattern(r"(?i)\byou(?:rs?)?\b")
 _TOKEN = lazy_pattern(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
 _LONGEST_SYMBOL = 200
 _SEPARATOR = lazy_pattern(r"::|\\|->|\.|#")
@@ -221,6 +225,11 @@ def is_code(text: str) -> bool:
     if not 0 < len(text) <= _LONGEST_SYMBOL or len(text.split()) != 1:
         return False
     return any(char.isdigit() or char == "_" for char in text) or any(a.islower() and b.isupper() for a, b in pairwise(text))
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a text asks for something of the code: what is asked of "you" is about who answers, or their work."""
+    return (_QUESTION.match(text) or ASKING.match(text)) is not None and _TO_AGENT.search(text) is None
 
 
 def is_small_talk(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import mul
 
 from carrel.model.native import Candidate
-from carrel.question.query_words import ParsedQuery
+from carrel.question.query_words import ParsedQuery, is_question
 
 OF_QUESTION = (-4.8, 2.25)
 """Bias, and the weight of a candidate's own score, for the logarithm of the odds that it answers."""
@@ -31,6 +31,11 @@ FLOOR = 0.12
 """Below it nothing is added to what nobody asked for."""
 UNSURE = 0.3
 """Below it an answer to a question says that it isn't sure, and gives the best few places alone."""
+CLOSE_QUESTION, CLOSE_ORDER = 0.36, 0.7
+"""The cosine of the closest place, times the root of the number of telling words, from which a text is about code: a vector of
+few words is near to many places by chance. Orders about what is in hand ("run the tests") meet something in every index."""
+IN_FRONT = 1.0
+"""So sure is it of the file, or the lines, in front that a question is about."""
 GUESSES = 3
 """So many places."""
 DOUBT = "Not sure that anything here answers this: these are the nearest places. A name or word of the code may find more."
@@ -85,6 +90,18 @@ def features(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) 
 def is_enough(certainty: float) -> bool:
     """Tell whether so sure an answer may be added to what nobody asked for."""
     return certainty >= FLOOR
+
+
+def is_about_code(ordered: Sequence[Candidate], question: ParsedQuery, floor: float) -> bool:
+    """Tell whether a text that wasn't sent to be searched for is about the code: by a name or by meaning."""
+    text, best = question.text.strip(), ordered[:BEST]
+    is_named = bool(question.names) and not (text.isalpha() and text.islower())  # "stop" is no name of code
+    if is_named and any(candidate.defines >= 1 for candidate in best):
+        return True
+    if not any(candidate.dense for candidate in ordered):  # no model took part: the words alone were weighed
+        return True
+    closeness = max((above(candidate.dense, floor) for candidate in best), default=0.0) * math.sqrt(len(question.words))
+    return closeness >= (CLOSE_QUESTION if is_question(text) else CLOSE_ORDER)
 
 
 def is_sure(certainty: float) -> bool:

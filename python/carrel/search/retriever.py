@@ -21,7 +21,18 @@ from carrel.question.issue_text import IssueText
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search import twins
 from carrel.search.candidates import Stopwatch, corrected, search_each
-from carrel.search.certainty import BEST, GUESSES, OF_A_TRACE, OF_CONVERSATION, confidence, is_enough, is_sure, relevance
+from carrel.search.certainty import (
+    BEST,
+    GUESSES,
+    IN_FRONT,
+    OF_A_TRACE,
+    OF_CONVERSATION,
+    confidence,
+    is_about_code,
+    is_enough,
+    is_sure,
+    relevance,
+)
 from carrel.search.focus import focus
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.localize import LocatedFile, localize
@@ -56,6 +67,7 @@ class Ranking:
     by_rule: bool = False  # what comes first is decided by more than the scores: a follow-up's place, definitions of a name
     confidence: float = 0.0  # how sure it is that there is anything relevant at all
     alone: float = 0.0  # the same by the question's own words, whatever was said before it
+    floor: float = 0.0  # of the model that gave the cosines
 
     def context_of(self, doc: int) -> RankingContext:
         """Return the question that a candidate was found for."""
@@ -85,11 +97,16 @@ class Retrieval:
     diagnostics: RetrievalDiagnostics
     files: tuple[LocatedFile, ...] = ()  # of a text that was read as an issue: the files that it is about
     confidence: float = 0.0  # from 0 to 1: is there anything relevant at all
+    floor: float = 0.0
 
     @property
     def wanted(self) -> tuple[Hit, ...]:
         """Return what may be added to a text whose writer asked for none of it. Who says "ok" doesn't mean what is called so."""
-        return self.hits if is_enough(self.confidence) and not self.context.question.is_small_talk else ()
+        question = self.context.question
+        if not is_enough(self.confidence) or question.is_small_talk:
+            return ()
+        is_meant = self.confidence >= IN_FRONT or self.diagnostics.is_issue or is_about_code(self.ranked, question, self.floor)
+        return self.hits if is_meant else ()
 
     @property
     def answer(self) -> tuple[Hit, ...]:
@@ -172,6 +189,7 @@ class _Search:
             by_rule=self._prepared.follow_up.text is not None or result.context.question.is_symbol,
             confidence=result.confidence,
             alone=result.confidence if result.alone is None else result.alone,
+            floor=self._floor,
         )
 
     def issue(self, issue: IssueText) -> _Result:
@@ -193,7 +211,7 @@ class _Search:
             candidates, context = self._ask([text], searched)[0]
         self.watch.lap("search")
         order = self._ranked(candidates, context)
-        sure = 1.0 if front else confidence(order.ranked, context.question, self._floor)
+        sure = IN_FRONT if front else confidence(order.ranked, context.question, self._floor)
         alone = 0.0 if follow_up.text and not follow_up.in_front else sure
         says = bool(order.places)
         # A question that seems to stand alone and stands somewhere as it is needs no more.
@@ -335,6 +353,7 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
         ranking.diagnostics,
         ranking.files,
         ranking.confidence,
+        ranking.floor,
     )
 
 

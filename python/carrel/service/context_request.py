@@ -37,8 +37,6 @@ class MissingFolder:
 
 _KEPT = 64
 
-Judge: TypeAlias = "Callable[[Retrieval, float], bool]"
-"""Tells whether what was found is wanted; the number is the floor of the model that gave the cosines."""
 Revise: TypeAlias = "Callable[[ContextPack], ContextPack]"
 """Makes of a pack what is given."""
 
@@ -84,8 +82,7 @@ class ContextRequest:
     rerank: bool | None = None
     lent: ChatModel | None = None  # a chat model at hand: it is asked where the search is unsure and none is set for planning
     sources: tuple[str, ...] = ()  # which to ask, in place of the choice by the question
-    wants: Judge | None = None  # it and `revise` run on the search's thread
-    revise: Revise | None = None
+    revise: Revise | None = None  # runs on the search's thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,10 +235,7 @@ class Packing:
         ranking = fresh(ranking)
         retrieval = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
-        wants = self._request.wants
         wanted = retrieval.answer if self._request.trigger == "explicit" else retrieval.wanted
-        if wants is not None and not wants(retrieval, self._index.embedder.spec.floor):
-            wanted = ()
         kept = {hit.chunk.id for hit in wanted}
         hits = tuple(hit for hit in retrieval.hits if hit.chunk.id in kept or hit.chunk.path in ranking.query.pinned)
         attached, not_given = self._attached(ranking.view, token)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +28,7 @@ from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget, ContextItem, ContextPack
 from carrel.pack.context import with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
-from carrel.question.query_words import ASKING
-from carrel.search.certainty import above
-from carrel.search.retriever import Retrieval
+from carrel.question.query_words import is_question
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 from carrel.service.workspace import Workspace
@@ -108,39 +105,12 @@ def _lines(item: ContextItem) -> Iterator[tuple[tuple[str, int], bytes]]:
 
 _COMMAND = lazy_pattern(r"\s*(?:(/[^\W\d][\w:-]*)(?=\s|\Z)|#[^\W\d][\w:-]*(?=\s|\Z)|!)")
 """`/compact`, `/model opus`, `!ls`, `#remember`; but neither `/usr/lib`, nor `#123`, nor the name of a folder such as `/tmp`."""
-_QUESTION = lazy_pattern(
-    r"(?i)\W*(?:(?:and|but|or|so|then)\b\W*)?(?:who|whose|what|which|where|when|why|how)\b|(?s:.*)[?？]\s*\Z"  # noqa: RUF001
-)
-_TO_AGENT = lazy_pattern(r"(?i)\byou(?:rs?)?\b")
-
-BEST = 3
-"""Places that are looked at."""
-OF_QUESTION, OF_ORDER = 0.36, 0.7
-"""The cosine of the closest place, times the root of the number of telling words, from which a prompt is about code: a vector of
-few words is near to many places by chance. Orders about what is in hand ("run the tests") meet something in every index."""
 
 
 def is_command(prompt: str) -> bool:
     """Tell whether a prompt is for the agent's program, not for the model."""
     command = _COMMAND.match(prompt)
     return command is not None and not (command[1] and Path(command[1]).is_dir())
-
-
-def is_question(prompt: str) -> bool:
-    """Tell whether a prompt asks for something of the code: what is asked of "you" is about the agent or its work."""
-    return (_QUESTION.match(prompt) or ASKING.match(prompt)) is not None and _TO_AGENT.search(prompt) is None
-
-
-def is_wanted(prompt: str, retrieval: Retrieval, floor: float) -> bool:
-    """Tell whether what was found for a prompt should go with it. `floor` is that of the model which gave the cosines."""
-    if not retrieval.wanted:
-        return False
-    question, best = retrieval.context.question, retrieval.ranked[:BEST]
-    is_named = bool(question.names) and not (prompt.isalpha() and prompt.islower())  # "stop" is no name of code
-    if retrieval.diagnostics.is_issue or (is_named and any(candidate.defines >= 1 for candidate in best)):
-        return True
-    closeness = max((above(candidate.dense, floor) for candidate in best), default=0.0) * math.sqrt(len(question.words))
-    return closeness >= (OF_QUESTION if is_question(prompt) else OF_ORDER)
 
 
 DEADLINE_MS = 1_500
@@ -229,7 +199,6 @@ class PromptContexts:
                 deadline_ms=DEADLINE_MS if workspace.root_key in self._answered else self._first_ms,
                 format=prompt.form,
                 history=tuple(prompt.turns) if is_question(text) else (),
-                wants=partial(is_wanted, text),
                 revise=revised,
             ),
         )

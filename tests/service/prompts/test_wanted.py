@@ -16,8 +16,9 @@ from carrel.model.conversation import Message
 from carrel.model.native import CancelToken, CutOptions, Snapshot, Store, WalkOptions
 from carrel.model.types import Query
 from carrel.providers.local import bundled
+from carrel.question.query_words import is_question
 from carrel.search.retriever import read
-from carrel.service.prompt_context import is_command, is_question, is_wanted
+from carrel.service.prompt_context import is_command
 
 PROMPTS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("prompts.json").read_text("utf-8"))
 """Half of them (`aside`) had no part in the rule."""
@@ -51,7 +52,7 @@ def verdict(view: Snapshot, prompt: str, before: list[list[str]]) -> bool:
         lambda ranking, token: read(ranking, ranking.query, token),
         CancelToken(),
     )
-    return is_wanted(prompt, found, MODEL.spec.floor)
+    return bool(found.wanted)
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["fitted", "kept aside"])

@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
 from carrel.service.context_service import context
-from carrel.service.prompt_context import is_wanted
 from carrel.service.queries import refused_paths
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
@@ -230,7 +228,6 @@ class ContextInjector:
             model=work.conversation.model,
             deadline_ms=max(int(1000 * (end - asyncio.get_running_loop().time())), 1),
             history=work.conversation.history,
-            wants=partial(is_wanted, work.query) if work.conversation.body.get("tools") else None,
         )
         answer = await context(workspace, request)
         pack = answer.pack
