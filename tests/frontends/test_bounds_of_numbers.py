@@ -17,7 +17,7 @@ from carrel.agent.search_tool import SearchArguments
 from carrel.agent.tools.read_lines import ReadArguments
 from carrel.agent.tools.text_tools import text_tools
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.arguments.argument_types import count, positive
+from carrel.frontends.cli.argument_types import count, positive
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.messages.methods import REQUESTS

@@ -61,7 +61,7 @@ def project(tmp_path: Path) -> Path:
 
 
 # The initialisation of msgspec doesn't look whether its import of `datetime` failed, and reads through a null pointer later.
-@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments.commands", "asyncio", "datetime"])
+@pytest.mark.parametrize("module", ["carrel.frontends.cli", "carrel.frontends.cli.arguments", "asyncio", "datetime"])
 @pytest.mark.parametrize(
     "command",
     [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal import Output
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.model.fakes import fake_outbound
 from carrel.model.lines import single_line

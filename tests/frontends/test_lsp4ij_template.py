@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from carrel.frontends.cli.arguments.commands import parser
+from carrel.frontends.cli.arguments import parser
 from carrel.frontends.lsp import protocol_docs
 
 TEMPLATE = Path("editors/intellij/lsp4ij-template")

@@ -10,8 +10,8 @@ from tests.shop import write_files
 from tests.support.remote_models import BUNDLED, MODEL, Person, found, model_of, remote, switched
 from tests.waiting import until
 
-from carrel.frontends.cli.indexes.status import _show
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.index import _show_status
+from carrel.frontends.cli.terminal import Output
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.index.status import Status
 from carrel.service.workspace import Workspace
@@ -37,7 +37,7 @@ async def test_a_refused_text_of_a_saved_file_is_told_and_asked_for_again_only_u
     status = status_result(workspace, await workspace.status())
     assert (status.chunks_without_vectors, status.failed_files, status.refused_files) == (1, 1, 1)
     assert [file.path for file in status.failed] == ["src/orders.py"]
-    _show(status, Output())
+    _show_status(status, Output())
     shown = capsys.readouterr().out
     assert "without a vector: 1 chunk, found by words\nrefused: 1 file" in shown
     assert "src/orders.py: the embedding model refused a text of it" in shown

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.indexes.status import _show
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.index import _show_status
+from carrel.frontends.cli.terminal import Output
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.messages.index_messages import StatusResult
 from carrel.frontends.mcp.tools import status_text
@@ -50,7 +50,7 @@ async def test_files_that_failed_are_named_with_the_reason(tmp_path: Path, capsy
     assert {failed.reason for failed in status.failed} == {"The service has no quota left."}
     brief = status_result(workspace, workspace.brief())
     assert (brief.failed_files, brief.failed) == (7, ())
-    _show(status, Output())
+    _show_status(status, Output())
     told = capsys.readouterr().out
     assert "failed: 7 files, tried again by the next run\n  a.py: The service has no quota left.\n" in told
     assert "… 2 more" in told
@@ -68,7 +68,7 @@ async def test_a_first_run_that_gave_up_is_unfinished(tmp_path: Path, capsys: py
     status = await status_of(workspace)
     assert (status.complete, status.files + status.unfinished) == (False, 40)
     assert 0 < status.unfinished < 40
-    _show(status, Output())
+    _show_status(status, Output())
     told = f"unfinished: {status.files} of 40 files are in the index, answers lack what the others hold."
     assert told in capsys.readouterr().out
     assert status_text("big", await workspace.status()).splitlines()[1] == told.rstrip(".")

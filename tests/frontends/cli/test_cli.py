@@ -21,10 +21,10 @@ import pytest
 from tests.frontends.cli.conftest import AUTH, Run, one_json
 from tests.waiting import wait_until
 
-from carrel.frontends.cli.arguments.commands import parser
-from carrel.frontends.cli.indexes import index as index_command
-from carrel.frontends.cli.terminal import output
-from carrel.frontends.cli.terminal.text_input import read_history
+from carrel.frontends.cli import index as index_command
+from carrel.frontends.cli import terminal
+from carrel.frontends.cli.arguments import parser
+from carrel.frontends.cli.typed_input import read_history
 from carrel.model.native import count_tokens
 
 
@@ -265,7 +265,7 @@ def test_secrets_of_a_folder_and_of_one_file(run: Run, project: Path) -> None:
 def test_an_older_index_is_told_with_its_remedy_and_while_it_is_rebuilt(
     run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
+    monkeypatch.setattr(terminal._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
     for n in range(30):
         (project / f"f{n}.py").write_text(f"def name_{n}(value):\n    # says what {n} is worth to the caller\n    return value\n")
     run("index")

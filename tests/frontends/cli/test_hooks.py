@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.frontends.cli.indexes import hooks
+from carrel.frontends.cli import git_hooks as hooks
 from carrel.model.errors import InvalidInput
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the recording stand-in for Python is a shell script")

@@ -17,7 +17,7 @@ from tests.support.silent_server import silent_server
 from tests.waiting import wait_until
 
 from carrel.extensions.stores.qdrant_install import Download
-from carrel.frontends.cli.terminal import output
+from carrel.frontends.cli import terminal
 
 pytest.importorskip("lancedb", reason="the extra lancedb isn't installed")
 
@@ -51,7 +51,7 @@ def test_between_all_stores(run: Run, project: Path) -> None:
 
 
 def test_vectors_are_counted_in_chunks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
+    monkeypatch.setattr(terminal._lines, "__kwdefaults__", {"every_s": 0.0})  # a line for each step, not every few seconds
     run("index")
     _, _, told = run("store", "migrate", "lancedb")
     counted = [line for line in told.splitlines() if line.startswith("Publishing vectors to ")]

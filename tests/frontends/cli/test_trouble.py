@@ -17,7 +17,7 @@ from tests.frontends.cli.terminal import CARREL, on_terminal, posix_only
 from tests.waiting import wait_until
 
 from carrel.composition import composition
-from carrel.frontends.cli.terminal.output import one_line
+from carrel.frontends.cli.terminal import one_line
 
 EVIL = "\x1b[31mred\nFORGED:1-1  1.00\u202e.py"
 SHOWN = "\\x1b[31mred\\x0aFORGED:1-1  1.00\\u202e.py"
@@ -255,7 +255,7 @@ def test_a_folder_without_the_right_to_read_is_told(run: Run, project: Path, mon
     def refuse(_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("carrel.frontends.cli.terminal.folders.os.scandir", refuse)  # root may read everything
+    monkeypatch.setattr("carrel.frontends.cli.terminal.os.scandir", refuse)  # root may read everything
     code, _, err = run("search", "password")
     assert (code, f"{project} can't be read: Permission denied" in err) == (1, True)
     code, out, _ = run("doctor", "--json")

@@ -12,7 +12,7 @@ import pytest
 from tests.frontends.cli.conftest import Run, one_json
 
 from carrel.frontends import cli
-from carrel.frontends.cli.arguments.commands import parser
+from carrel.frontends.cli.arguments import parser
 
 
 class Terminal(io.StringIO):
@@ -137,8 +137,9 @@ def test_where_the_copilot_proxy_cannot_be_the_other_ways_are_told(run: Run, cli
     assert f"carrel mcp install --client {client.lower()}" in err
 
 
-def test_every_command_has_its_module() -> None:
+def test_every_command_has_its_function() -> None:
     (commands,) = (action.choices for action in parser()._actions if isinstance(action, _SubParsersAction))
-    assert sorted(commands) == sorted(cli._MODULES)
-    for module in set(cli._MODULES.values()):
-        assert callable(import_module(f"carrel.frontends.cli.{module}").run)
+    assert sorted(commands) == sorted(cli._COMMANDS)
+    for place in set(cli._COMMANDS.values()):
+        module, _, function = place.partition(":")
+        assert callable(getattr(import_module(f"carrel.frontends.cli.{module}"), function))

@@ -14,8 +14,8 @@ from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
-from carrel.frontends.cli.arguments.commands import WrongUsage, parser
-from carrel.frontends.cli.terminal.output import Output, OutputClosed, OutputFailed, is_text, results_alone
+from carrel.frontends.cli.arguments import WrongUsage, parser
+from carrel.frontends.cli.terminal import Output, OutputClosed, OutputFailed, is_text, results_alone
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.system.filesystem import describe, is_system_fault
@@ -58,7 +58,8 @@ def _print_utf8() -> None:
 def _run(arguments: Namespace, output: Output) -> int:
     try:
         _check_text(arguments)
-        run: Callable[[Namespace, Output], int] = import_module(f"carrel.frontends.cli.{_MODULES[arguments.command]}").run
+        module, _, function = _COMMANDS[arguments.command].partition(":")
+        run: Callable[[Namespace, Output], int] = getattr(import_module(f"carrel.frontends.cli.{module}"), function)
         return run(arguments, output)
     except Cancelled:
         output.fail("Cancelled. What was finished is kept.")
@@ -95,37 +96,37 @@ def _check_text(arguments: Namespace) -> None:
                 raise InvalidInput(name, f"{value} is not UTF-8", "Give text, and rename a file or folder whose name isn't.")
 
 
-_MODULES = {
-    "agents": "servers.agents",
-    "ask": "questions.conversation",
-    "audit": "reports.audit",
-    "batch": "questions.batch",
-    "chat": "questions.conversation",
-    "clear": "indexes.status",
-    "compare": "questions.query",
-    "confirm": "setup.confirm",
-    "context": "questions.query",
-    "copilot-proxy": "servers.copilot_proxy",
-    "demo": "demo",
-    "doctor": "reports.doctor",
-    "explain": "questions.query",
-    "files": "questions.query",
-    "hook": "indexes.hooks",
-    "index": "indexes.index",
-    "localize": "questions.localize",
-    "mcp": "servers.mcp",
-    "models": "setup.models",
-    "pipeline": "setup.pipeline",
-    "proxy": "servers.chat_proxy",
-    "publish": "indexes.publish",
-    "review": "questions.conversation",
-    "search": "questions.query",
-    "secrets": "indexes.secrets",
-    "selftest": "reports.selftest",
-    "serve": "servers.serve",
-    "sources": "setup.sources",
-    "status": "indexes.status",
-    "store": "indexes.store",
-    "tools": "setup.tools",
+_COMMANDS = {
+    "agents": "servers:run_agents",
+    "ask": "conversation:run",
+    "audit": "audit:run",
+    "batch": "batch:run",
+    "chat": "conversation:run",
+    "clear": "index:run_status",
+    "compare": "questions:run_question",
+    "confirm": "setup:run_confirm",
+    "context": "questions:run_question",
+    "copilot-proxy": "servers:run_copilot_proxy",
+    "demo": "demo:run",
+    "doctor": "doctor:run",
+    "explain": "questions:run_question",
+    "files": "questions:run_question",
+    "hook": "git_hooks:run",
+    "index": "index:run_index",
+    "localize": "questions:run_localize",
+    "mcp": "servers:run_mcp",
+    "models": "setup:run_models",
+    "pipeline": "tools:run_pipeline",
+    "proxy": "servers:run_chat_proxy",
+    "publish": "store:run_publish",
+    "review": "conversation:run",
+    "search": "questions:run_question",
+    "secrets": "index:run_secrets",
+    "selftest": "selftest:run",
+    "serve": "servers:run_serve",
+    "sources": "setup:run_sources",
+    "status": "index:run_status",
+    "store": "store:run_store",
+    "tools": "tools:run_tools",
 }
-"""Where each command is."""
+"""The module and function of each command."""

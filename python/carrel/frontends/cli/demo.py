@@ -28,8 +28,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import one_line
+from carrel.frontends.cli.terminal import folder, one_line
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.lsp_client import LspClient, LspError
@@ -38,7 +37,7 @@ from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.cli.terminal import Output
 
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100

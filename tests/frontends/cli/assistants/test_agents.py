@@ -12,8 +12,7 @@ import pytest
 from tests.frontends.cli.assistants.conftest import files, states
 
 from carrel.frontends.agents import meeting_place
-from carrel.frontends.cli import main
-from carrel.frontends.cli.arguments import assistant_arguments
+from carrel.frontends.cli import assistant_arguments, main
 from carrel.frontends.cli.assistants import setup as verbs
 from carrel.frontends.cli.assistants.agents import AGENTS, HOOK, Place
 from carrel.frontends.cli.assistants.clients import command_of

@@ -24,14 +24,13 @@ from carrel.frontends.cli.assistants.agents import (
     started_by,
 )
 from carrel.frontends.cli.assistants.install import Change, apply, apply_all, plan, standing
-from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.mcp.server_info import sdk_problem
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.lines import lines_of
 
 if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.cli.terminal import Output
 
 
 @dataclass(slots=True)

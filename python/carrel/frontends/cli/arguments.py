@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from carrel.frontends.cli.arguments.argument_types import (
+from carrel.frontends.cli.argument_types import (
     Commands,
     add_json,
     did_you_mean,
@@ -26,8 +26,8 @@ from carrel.frontends.cli.arguments.argument_types import (
     query,
     unknown_arguments,
 )
-from carrel.frontends.cli.arguments.assistant_arguments import add_agents, add_mcp, add_proxies
-from carrel.frontends.cli.arguments.setup_arguments import (
+from carrel.frontends.cli.assistant_arguments import add_agents, add_mcp, add_proxies
+from carrel.frontends.cli.setup_arguments import (
     add_audit,
     add_models,
     add_publish,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.terminal.folders import absolute_path, folder
-from carrel.frontends.cli.terminal.output import is_text
+from carrel.frontends.cli.terminal import absolute_path, folder, is_text
 from carrel.frontends.common.event_loop import run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands.question_commands import Commands
@@ -30,7 +29,7 @@ from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.cli.terminal import Output
     from carrel.frontends.lsp.client_model import Asker
     from carrel.model.native import CancelToken
 

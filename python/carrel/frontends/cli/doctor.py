@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.terminal.folders import unreadable
-from carrel.frontends.cli.terminal.output import Output, one_line
+from carrel.frontends.cli.terminal import Output, one_line, unreadable
 from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused

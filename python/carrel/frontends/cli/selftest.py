@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import asdict
 
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal import Output
 from carrel.frontends.common.event_loop import cancellable
 from carrel.selftest.checks import Check, may_be_live, selftest
 from carrel.settings.settings import resolve

@@ -10,12 +10,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from carrel.frontends.cli.questions.in_process import bring_up_to_date, with_commands
-from carrel.frontends.cli.questions.query import attempt_line, tell_sent
-from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import Output
-from carrel.frontends.cli.terminal.terminal_confirmation import confirm
-from carrel.frontends.cli.terminal.text_input import read_text
+from carrel.frontends.cli.in_process import bring_up_to_date, with_commands
+from carrel.frontends.cli.questions import attempt_line, tell_sent
+from carrel.frontends.cli.terminal import Output, folder
+from carrel.frontends.cli.typed_input import confirm, read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.commands.question_commands import Commands

@@ -1,4 +1,4 @@
-"""`carrel audit`: read and export what was given to whom."""
+"""`carrel audit`, and `carrel agents last`: read and export what was given to whom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal import Output
 from carrel.frontends.common.filters import since
 from carrel.frontends.common.wire import iso_time
 from carrel.model.caller import Caller
@@ -17,6 +17,10 @@ from carrel.model.ports import AuditEvent
 from carrel.policy.audit import AuditTrail, Entry, audit_file
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
+
+SHOWN, _READ = 20, 1_000
+_BY_HOOKS = ("agent hook", "mcp")
+"""Through MCP also tools are called, but never as a chat."""
 
 
 def run(arguments: Namespace, output: Output) -> int:
@@ -82,3 +86,43 @@ def _summary(kind: str, details: Any) -> str:
         verb = "allowed" if details.get("allowed") else "withdrawn"
         return f"{caller}: {details.get('provider')} at {details.get('host')} {verb}"
     return f"{caller}: " + ", ".join(f"{key} {value}" for key, value in details.items() if key != "caller")
+
+
+def show_last_prompts(output: Output) -> int:
+    """Show what was added to the last prompts, the newest last, by the audit log, which has each of them."""
+    settings, _ = resolve(read_user())
+    trail = AuditTrail(Caller("command line"))
+    trail.settings = settings.audit
+    if not settings.audit.enabled:
+        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
+    additions = [_addition(entry) for entry in trail.entries(kind="context", limit=_READ) if _is_addition(entry)][:SHOWN]
+    if output.json:
+        output.value(additions)
+        return 0
+    for addition in reversed(additions):
+        output.text(
+            f"{addition['at']}  {addition['agent']}  {addition['session']}  "
+            f"{addition['places']} places, {addition['tokens']:,} tokens"
+        )
+    if not additions:
+        output.note("Nothing was added to a prompt yet.")
+    return 0
+
+
+def _is_addition(entry: Entry) -> bool:
+    details = entry[1].details
+    by_hook = str(details.get("caller")).partition(":")[0] in _BY_HOOKS
+    return by_hook and details.get("trigger") == "chat" and bool(details.get("places"))
+
+
+def _addition(entry: Entry) -> dict[str, Any]:
+    event, details = entry[1], entry[1].details
+    agent, _, session = str(details["caller"]).partition(": ")[2].partition(" ")
+    return {
+        "at": iso_time(event.at),
+        "agent": agent,
+        "session": session,
+        "folder": details.get("folder"),
+        "places": len(details["places"]),
+        "tokens": details.get("tokens"),
+    }

@@ -2,7 +2,8 @@
 
 Names and code are data, and a terminal obeys what it is shown: an escape sequence in a file's name could clear the screen or
 answer for the person, a line end could forge a line of Carrel's own, a bidirectional control could make code read as what it
-isn't. All are shown as `\\x1b` or `\\u202e`.
+isn't. All are shown as `\\x1b` or `\\u202e`. A folder that was typed is checked here, too.
+Servers start by this module, so nothing slow is loaded here.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.lines import LINE_END, lines_of, single_line
 from carrel.model.patterns import lazy_pattern
 
@@ -221,3 +224,33 @@ def _escape(match: re.Match[str]) -> str:
 def is_text(value: str) -> bool:
     """Return false for what the system gave as bytes that are not UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def folder(path: Path) -> Path:
+    """Return an existing folder that can be read, absolute; raises `InvalidInput` or `CarrelError`."""
+    absolute = absolute_path(path)
+    if not absolute.is_dir():
+        raise InvalidInput("path", f"{absolute} is not a folder")
+    if not is_text(str(absolute)):
+        raise InvalidInput("path", f"{absolute} is not UTF-8, so its files can't be named to an editor", "Rename it.")
+    if reason := unreadable(absolute):
+        raise CarrelError(f"{absolute} can't be read: {reason}", "Give yourself the right to read it.")
+    return absolute
+
+
+def absolute_path(path: Path) -> Path:
+    """Return a path as it was named, links included; but `..` would stand in every URI that is made of it."""
+    absolute = path.absolute()
+    return absolute.resolve() if ".." in absolute.parts else absolute
+
+
+def unreadable(folder: Path) -> str | None:
+    """Return why the entries of a folder can't be listed and looked at; None if they can."""
+    try:
+        with os.scandir(folder):
+            (folder / ".git").lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import REMAINDER, ArgumentParser, BooleanOptionalAction
 
-from carrel.frontends.cli.arguments.argument_types import Commands, add_json, add_scope, count, path, port, positive
+from carrel.frontends.cli.argument_types import Commands, add_json, add_scope, count, path, port, positive
 
 MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", "codex", "gemini", "opencode", "qwen")
 """Assistants whose configuration `carrel mcp install` knows; `carrel.frontends.cli.assistants.clients` says where it is."""

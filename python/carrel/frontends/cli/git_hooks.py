@@ -17,7 +17,7 @@ from argparse import Namespace
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.terminal import Output
 from carrel.git import git
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.system.filesystem import replace_file

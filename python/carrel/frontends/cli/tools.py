@@ -1,18 +1,24 @@
-"""`carrel tools`: sources of tools in the person's settings, what they hold, what of it is approved, and the search over it."""
+"""`carrel tools | pipeline`: sources of tools, what they hold, what of it is approved, the search over it, and pipelines."""
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrel.composition.composition import Composition
 from carrel.extensions.tools.catalogue.exports import export
 from carrel.extensions.tools.catalogue.search import ToolQuery
-from carrel.frontends.cli.terminal.output import one_line
-from carrel.frontends.cli.terminal.terminal_confirmation import confirm
+from carrel.extensions.tools.pipelines.format import LONGEST_INPUT, LONGEST_PIPELINE, parse
+from carrel.frontends.cli.in_process import with_commands
+from carrel.frontends.cli.terminal import Output, folder, one_line
+from carrel.frontends.cli.typed_input import confirm
+from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.convert.convert_setup import from_tool
-from carrel.frontends.lsp.messages.setup_messages import ToolsListResult, ToolsSearchResult
+from carrel.frontends.lsp.messages.setup_messages import PipelineChecked, PipelineRunResult, ToolsListResult, ToolsSearchResult
 from carrel.model.errors import CarrelError, InvalidInput
+from carrel.service.workspace import Workspace
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 from carrel.settings.settings_writer import set_tool_source
@@ -22,12 +28,13 @@ from carrel.system.background import run_blocking
 if TYPE_CHECKING:
     from carrel.extensions.tools.tool_catalogue import StatedTool
     from carrel.extensions.tools.tool_service import ToolService
-    from carrel.frontends.cli.terminal.output import Output
+    from carrel.frontends.cli.terminal import Output
+
 
 _LONGEST_LINE = 100
 
 
-def run(arguments: Namespace, output: Output) -> int:
+def run_tools(arguments: Namespace, output: Output) -> int:
     """Do what the action says."""
     actions = {"add": _add, "remove": _remove, "refresh": _refresh, "approve": _approve, "list": _list, "search": _search}
     return actions[arguments.action](arguments, output)
@@ -154,3 +161,60 @@ def _show(stated: StatedTool, output: Output, before: str = "") -> None:
 
 def _source_names(service: ToolService) -> str:
     return f"There are: {', '.join(service.settings.sources) or 'none'}."
+
+
+def run_pipeline(arguments: Namespace, output: Output) -> int:
+    """Do what the action says."""
+    if arguments.file == arguments.input == "-":
+        raise InvalidInput("--input", "is standard input, as the pipeline is", "Give one of them as a file.")
+    pipeline = _read(arguments.file, LONGEST_PIPELINE, "FILE")
+    input_data = "" if arguments.input is None else _read(arguments.input, LONGEST_INPUT, "--input")
+    runs = arguments.action == "run" and not arguments.dry_run
+    method = "carrel/pipeline/run" if runs else "carrel/pipeline/validate"
+
+    async def ask(commands: Commands, _: Workspace) -> Any:
+        return await commands.table()[method]({"pipeline": pipeline, "inputData": input_data})
+
+    result = with_commands(folder(arguments.path), output, ask, confirm=confirm, broad="once indexed")
+    return _show_run(result, output) if runs else _show_check(result, pipeline, output)
+
+
+def _show_run(result: PipelineRunResult, output: Output) -> int:
+    if output.json:
+        output.value(result)
+    for step in result.steps:
+        failed = f": {one_line(str(step.error))}" if step.error else ""
+        output.note(f"step {step.step}: {step.tool}, {step.ms:,.0f} ms, {step.bytes:,} bytes{failed}")
+    if not output.json and result.output:
+        output.whole(result.output.removesuffix("\n"))
+    if not result.ok:
+        if output.json:
+            return 1
+        raise CarrelError(str(result.error))
+    return 0
+
+
+def _show_check(result: PipelineChecked, pipeline: str, output: Output) -> int:
+    if output.json:
+        output.value(result)
+        return 0 if result.ok else 1
+    for problem in result.problems:
+        output.warn(f"step {problem.step}: {problem.message}" if isinstance(problem.step, int) else problem.message)
+    if not result.ok:
+        return 1
+    read, _ = parse(pipeline)
+    for number, step in enumerate(read.steps if read else ()):
+        output.text(f"step {number}: {step.tool} {one_line(str(dict(step.args)))}")
+    waits = "; it waits for your confirmation" if result.needs_confirmation else ""
+    output.text(f"It can run. Risk: {result.risk}{waits}.")
+    return 0
+
+
+def _read(name: str, most: int, field: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(4 * most + 1) if name == "-" else Path(name).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise CarrelError(f"{name} can't be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(field, f"{name} is not UTF-8") from None

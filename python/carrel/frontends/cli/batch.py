@@ -11,9 +11,8 @@ from typing import Annotated, Any
 import msgspec
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.questions.in_process import current_index, settings
-from carrel.frontends.cli.terminal.folders import folder
-from carrel.frontends.cli.terminal.output import Output
+from carrel.frontends.cli.in_process import current_index, settings
+from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.common.event_loop import cancellable
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from carrel.frontends.cli.arguments.argument_types import Commands, add_json, path, positive, query
+from carrel.frontends.cli.argument_types import Commands, add_json, path, positive, query
 from carrel.model.audit_kinds import KINDS
 from carrel.model.kinds import KINDS as STORES
 

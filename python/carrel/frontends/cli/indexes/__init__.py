@@ -1,1 +1,0 @@
-"""Commands about the index of a folder."""

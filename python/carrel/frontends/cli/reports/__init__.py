@@ -1,1 +1,0 @@
-"""Commands that say how things are."""

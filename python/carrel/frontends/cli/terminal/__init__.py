@@ -1,1 +1,0 @@
-"""Input and output at a terminal."""
