@@ -1,12 +1,21 @@
-"""What install enters in a file: a member of an object, an item of a list, a table, or the whole file."""
+"""What install enters in a file: a member of an object, an item of a list, a table of TOML, or the whole file.
+
+Every other line of a TOML file stays as it is, byte for byte.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from carrel.frontends.cli.assistants import jsonc, toml_tables
+import tomlkit
+
+from carrel.frontends.cli.assistants import jsonc
+from carrel.frontends.cli.assistants.jsonc import newline_of
+from carrel.model.errors import CarrelError
+from carrel.settings import settings_lines
 
 Mine = Callable[[Any], bool]
 """Tell whether a value looks like one that some version of Carrel's installer wrote."""
@@ -103,15 +112,15 @@ class Table:
 
     def standing(self, text: str) -> Any:
         """Return what has its name."""
-        return toml_tables.value_at(text, self.path)
+        return _table_at(text, self.path)
 
     def put(self, text: str, value: Any = None) -> str:
         """Set the table."""
-        return toml_tables.put(text, self.path, self.value if value is None else value)
+        return _put_table(text, self.path, self.value if value is None else value)
 
     def drop(self, text: str, original: str) -> str:  # noqa: ARG002 - a table brings none around it
         """Remove the table."""
-        return toml_tables.drop(text, self.path)
+        return _drop_table(text, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +149,81 @@ def _depth(original: str, path: tuple[str, ...]) -> int:
         return jsonc.depth(original, path) if original.strip() else 0
     except jsonc.BadJson:
         return 0
+
+
+class BadToml(CarrelError):
+    """The text isn't TOML, or the table can't be edited where it stands."""
+
+
+def _put_table(text: str, path: tuple[str, ...], value: dict[str, object]) -> str:
+    """Set a table, which holds plain values; a new one comes last."""
+    before = _parsed_toml(text)
+    standing = _inner(before, path)
+    if standing == value:
+        return text
+    after = settings_lines.changed(text, path, value) if standing is not None else None
+    if after is None:
+        rest = _without_table(text, path) if standing is not None else text
+        end = newline_of(text)
+        block = f"[{'.'.join(tomlkit.key(key).as_string() for key in path)}]\n{tomlkit.dumps(value)}".replace("\n", end)
+        gap = "" if not rest.strip() else end if rest.endswith("\n") else end * 2
+        after = rest + gap + block
+    return _checked_toml(after, _with_inner(before, path, value))
+
+
+def _drop_table(text: str, path: tuple[str, ...]) -> str:
+    """Remove a table with all in it."""
+    before = _parsed_toml(text)
+    return text if _inner(before, path) is None else _checked_toml(_without_table(text, path), _with_inner(before, path, None))
+
+
+def _table_at(text: str, path: tuple[str, ...]) -> Any:
+    """Return the table; None where there is none. Raises `BadToml`."""
+    return _inner(_parsed_toml(text), path)
+
+
+def _without_table(text: str, path: tuple[str, ...]) -> str:
+    changed = settings_lines.changed(text, path, None)
+    if changed is None:
+        raise BadToml(f"{'.'.join(path)} isn't written as a table of its own, [{'.'.join(path)}]")
+    return changed
+
+
+def _checked_toml(text: str, wanted: dict[str, Any]) -> str:
+    """Raise `BadToml` where an edit did anything else than it should."""
+    try:
+        done = _pruned(tomllib.loads(text)) == _pruned(wanted)
+    except tomllib.TOMLDecodeError:
+        done = False
+    if not done:
+        raise BadToml("Carrel's table can't be edited in it: something, such as a table on one line, stands in its way")
+    return text
+
+
+def _parsed_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadToml(str(error)) from None
+
+
+def _inner(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _with_inner(value: dict[str, Any], path: tuple[str, ...], wanted: object) -> dict[str, Any]:
+    key, *rest = path
+    inner = value.get(key, {})
+    if rest:
+        wanted = _with_inner(inner if isinstance(inner, dict) else {}, tuple(rest), wanted)
+    return {**value, key: wanted}
+
+
+def _pruned(value: Any) -> Any:
+    """Return it without tables that are empty or None: whether they are there says nothing."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _pruned(member) for key, member in value.items()}
+    return {key: member for key, member in inner.items() if member not in (None, {})}

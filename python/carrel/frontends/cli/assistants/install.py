@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from carrel.frontends.cli.assistants.clients import OWN_FOLDERS
-from carrel.frontends.cli.assistants.edits import Edit
+from carrel.frontends.cli.assistants.edits import BadToml, Edit
 from carrel.frontends.cli.assistants.jsonc import BadJson
-from carrel.frontends.cli.assistants.toml_tables import BadToml
 from carrel.model.errors import CarrelError
 from carrel.system.filesystem import OWNER_ONLY, replace_file
 

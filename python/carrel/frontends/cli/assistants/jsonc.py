@@ -107,7 +107,7 @@ def _insert(text: str, node: Node, key: str | int, value: object) -> str:
     if one_line and last is not None:
         body = f" {_name(key)}{json.dumps(value, ensure_ascii=False)}"
         return text[:content] + ("" if trailing else ",") + body + ("," if trailing else "") + text[content:]
-    newline = _newline(text)
+    newline = newline_of(text)
     base_indent = _indent_of(text, node.start)
     indent = _indent_of(text, node.members[0][0]) if node.members else base_indent + _unit(text)
     member = f"{newline}{indent}{_name(key)}{_dump(text, value, indent)}" + ("," if trailing else "")
@@ -130,7 +130,7 @@ def _remove(text: str, node: Node, key: str | int) -> str:
     after = _skip(text, value.end)
     rest = text[after + 1 if text[after] == "," else value.end :]
     if _ends_in_line_comment(text[before:begin]) and not re.match(r"[ \t]*[\r\n]", rest):
-        rest = _newline(text) + rest  # what follows must not become part of the comment
+        rest = newline_of(text) + rest  # what follows must not become part of the comment
     last = text[after] != ","
     text = text[:begin] + rest
     if last and at:  # the comma before it has nothing to part any more
@@ -230,10 +230,10 @@ def _unit(text: str) -> str:
 
 
 def _dump(text: str, value: object, indent: str) -> str:
-    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", _newline(text) + indent)
+    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", newline_of(text) + indent)
 
 
-def _newline(text: str) -> str:
+def newline_of(text: str) -> str:
     """Return how the first line of a text ends."""
     match = LINE_END.search(text)
     return match[0] if match else "\n"
