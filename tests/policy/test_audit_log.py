@@ -47,22 +47,23 @@ def test_entries_are_found_by_time_and_kind(path: Path) -> None:
 
 
 def test_what_is_old_goes_and_is_counted(path: Path) -> None:
-    kept = filled(path, limits=lambda: AuditLimits(days=1), now=86_400 + 1_010.0)
-    kept.prune()
+    filled(path)
+    kept = log_at(path, lambda: AuditLimits(days=1), now=86_400 + 1_010.0)
+    kept.record(AuditEvent("tool", 86_400 + 1_010.0, "ada", {}))  # the first entry that a log writes prunes
     numbers = [entry.number for entry in kept.entries(kind="search")]
     pruned = [entry.event.details for entry in kept.entries(kind="pruned")]
     assert (min(numbers), sum(item["removed"] for item in pruned)) == (11, 10)
 
 
 def test_a_file_that_is_too_large_loses_its_oldest_entries(path: Path) -> None:
-    limit = 10_000_000
-    kept = log_at(path, lambda: AuditLimits(max_bytes=limit))
+    kept = log_at(path)
     for number in range(400):
         kept.record(AuditEvent("search", float(number), "ada", {"text": "x" * 2_000}))
     assert kept.flush()
     assert path.stat().st_size > 800_000
-    limit = 300_000
-    kept.prune()
+    kept = log_at(path, lambda: AuditLimits(max_bytes=300_000))
+    kept.record(AuditEvent("tool", 400.0, "ada", {}))
+    assert kept.flush()
     assert 100_000 < path.stat().st_size < 330_000
     assert kept.entries(kind="search")[0].event.at == 399.0
 

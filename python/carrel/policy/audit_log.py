@@ -211,15 +211,6 @@ class SqliteAuditLog:
                 with contextlib.suppress(sqlite3.Error):  # the entries are written: a failure must not have them written again
                     database.executescript("PRAGMA incremental_vacuum")  # `execute` takes one page only
 
-    def prune(self) -> None:
-        """Drop what is too old or too much now. Raises `StoreError`."""
-        self.flush()
-        with _reading(self._path), _opened(self._path) as database:
-            database.execute("BEGIN IMMEDIATE")
-            _prune(database, self._limits(), self._clock())
-            database.execute("COMMIT")
-            database.executescript("PRAGMA incremental_vacuum")  # `execute` takes one page only
-
     def entries(self, *, since: float | None = None, kind: str | None = None, limit: int | None = None) -> list[AuditEntry]:
         """Return the newest entries, the newest first; `since` is in Unix seconds. Raises `StoreError`."""
         self.flush()
