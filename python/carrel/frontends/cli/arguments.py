@@ -8,7 +8,6 @@ from argparse import (
     Action,
     ArgumentError,
     ArgumentParser,
-    BooleanOptionalAction,
     Namespace,
     RawDescriptionHelpFormatter,
 )
@@ -289,10 +288,6 @@ def _add_maintenance(commands: Commands) -> None:
     demo.add_argument("path", nargs="?", type=path, metavar="PATH", help="a folder of code (a well-known package by default)")
     _path_option(demo)
     demo.add_argument("question", nargs="?", metavar="QUESTION", help="what to ask about it")
-    demo.add_argument("--tokens", type=positive, default=1_500, metavar="N", help="budget of the context (1500)")
-    demo.add_argument(
-        "--fresh", action=BooleanOptionalAction, default=True, help="index from nothing, in a cache of its own (default)"
-    )
     demo.add_argument("--svg", type=path, metavar="FILE", help=SUPPRESS)
 
     hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")

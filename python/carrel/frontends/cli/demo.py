@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _PICTURE_WIDTH, _PLAIN_WIDTH = 118, 100
 _SHOWN_LINES = 9
+_TOKENS = 1_500
 _BLOCK = lazy_pattern(r'<code_context file="(?P<file>[^"]*)"')
 
 
@@ -222,8 +223,7 @@ def run(arguments: Namespace, output: Output) -> int:  # noqa: ARG001 - every co
     question = arguments.question or question
     try:
         with tempfile.TemporaryDirectory(prefix="carrel-demo-", ignore_cleanup_errors=True) as scratch:
-            options = {"ragEnabled": True, **({"cacheFolder": scratch} if arguments.fresh else {})}
-            run_cancellable(_talk(view, root, question, arguments.tokens, options))
+            run_cancellable(_talk(view, root, question, {"ragEnabled": True, "cacheFolder": scratch}))
     except (LspError, ConnectionError, TimeoutError) as error:
         raise CarrelError(
             f"The server failed ({error})", "`carrel doctor` may say why; CARREL_DEMO_LOG=1 shows its log."
@@ -236,7 +236,7 @@ def _cancel() -> None:
     raise Cancelled
 
 
-async def _talk(view: View, root: Path, question: str, tokens: int, options: dict[str, Any]) -> None:
+async def _talk(view: View, root: Path, question: str, options: dict[str, Any]) -> None:
     """Say to the server what an editor says, in the same order."""
     log = None if os.environ.get("CARREL_DEMO_LOG") else subprocess.DEVNULL
     began = time.perf_counter()
@@ -251,7 +251,7 @@ async def _talk(view: View, root: Path, question: str, tokens: int, options: dic
             client.on_notification = lambda *_: None
         view.show_index(root, report, await client.request("carrel/status", {}))
 
-        request = {"text": question, "query": question, "budget": {"tokens": tokens}}
+        request = {"text": question, "query": question, "budget": {"tokens": _TOKENS}}
         view.show_question(question)
         sent = time.perf_counter()
         augmented = await client.request("carrel/augment", request)
