@@ -25,7 +25,8 @@ from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused
 from carrel.model.installation import FROM_SOURCE, carrel_version, how_to_install, how_to_reinstall
-from carrel.settings.settings_files import settings_of
+from carrel.settings.settings_files import settings_of, user_file
+from carrel.system.background import run_blocking
 
 if TYPE_CHECKING:
     from carrel.index.replica import VectorReplica
@@ -66,12 +67,7 @@ def python(_folder: Path) -> Iterator[Finding]:
         name for name in ("pygls", "lsprotocol", "msgspec", "platformdirs", "rich") if importlib.util.find_spec(name) is None
     ]
     if missing:
-        yield Finding(
-            "Packages",
-            "error",
-            f"missing: {', '.join(missing)}",
-            how_to_install(),
-        )
+        yield Finding("Packages", "error", f"missing: {', '.join(missing)}", how_to_install())
 
 
 def native(_folder: Path) -> Iterator[Finding]:
@@ -89,12 +85,8 @@ def native(_folder: Path) -> Iterator[Finding]:
     kernel = core.simd_kernel()
     detail = f"{core.__version__}, index format {core.FORMAT_VERSION}, vector kernel {kernel}"
     if kernel == "scalar":
-        yield Finding(
-            "Native core",
-            "note",
-            detail,
-            "This processor has no vector instructions that Carrel knows; large indexes search slower.",
-        )
+        remedy = "This processor has no vector instructions that Carrel knows; large indexes search slower."
+        yield Finding("Native core", "note", detail, remedy)
     else:
         yield Finding("Native core", "ok", detail)
     counts = {name: core.count_tokens("def main():", name) for name in ("o200k_base", "cl100k_base")}
@@ -103,30 +95,21 @@ def native(_folder: Path) -> Iterator[Finding]:
 
 def extras(_folder: Path) -> Iterator[Finding]:
     """Check the optional parts."""
-    if importlib.util.find_spec("tree_sitter_language_pack") is None:
-        yield Finding("More languages", "note", "not installed", f"For grammars of rare languages: {how_to_install('languages')}")
-    else:
-        yield Finding("More languages", "ok", importlib.metadata.version("tree-sitter-language-pack"))
-    if importlib.util.find_spec("mcp_types") is None:
-        yield Finding("MCP", "note", "not installed", f"For `carrel mcp`: {how_to_install('mcp')}")
-    else:
-        yield Finding("MCP", "ok", importlib.metadata.version("mcp"))
-    if missing := [name for name in ("httpx", "uvicorn") if importlib.util.find_spec(name) is None]:
-        yield Finding(
-            "Chat proxy",
-            "note",
-            f"{' and '.join(missing)} not installed",
-            f"For `carrel proxy`: {how_to_install('proxy')}",
-        )
-    else:
-        yield Finding("Chat proxy", "ok", f"httpx {importlib.metadata.version('httpx')}")
+    for title, extra, modules, package in (
+        ("More languages", "languages", ("tree_sitter_language_pack",), "tree-sitter-language-pack"),
+        ("MCP", "mcp", ("mcp_types",), "mcp"),
+        ("Chat proxy", "proxy", ("httpx", "uvicorn"), "httpx"),
+    ):
+        if missing := [name for name in modules if importlib.util.find_spec(name) is None]:
+            purpose = "grammars of rare languages" if extra == "languages" else f"`carrel {extra}`"
+            yield Finding(title, "note", f"{' and '.join(missing)} not installed", f"For {purpose}: {how_to_install(extra)}")
+        else:
+            yield Finding(title, "ok", f"{package} {importlib.metadata.version(package)}")
 
 
 def store(folder: Path) -> Iterator[Finding]:
     """Check the store of vectors that is set: its package, its program, the permission."""
-    from carrel.composition.composition import Composition
     from carrel.service.model_report import store_report
-    from carrel.settings.settings_files import settings_of
 
     chosen, _ = settings_of(folder)
     state = store_report(Composition(), chosen)
@@ -145,9 +128,6 @@ def store(folder: Path) -> Iterator[Finding]:
 
 def _opening_problem(folder: Path, chosen: Settings) -> str:
     """Open the store for the folder's index, where there is one; return why it doesn't answer."""
-    from carrel.composition.composition import Composition
-    from carrel.system.background import run_blocking
-
     composition = Composition()
     if not composition.index_exists(folder, chosen):
         return ""
@@ -174,11 +154,8 @@ async def _probed(replica: VectorReplica) -> str:
 
 def models(folder: Path) -> Iterator[Finding]:
     """Check the models that are set beside the bundled one: whether each can be made, has its key and may be asked."""
-    from carrel.composition.composition import Composition
     from carrel.composition.models import key_variables
     from carrel.service.model_report import report
-    from carrel.settings.settings_files import settings_of
-    from carrel.system.background import run_blocking
 
     chosen, _ = settings_of(folder)
     composition = Composition()
@@ -200,9 +177,7 @@ def models(folder: Path) -> Iterator[Finding]:
 
 def team(folder: Path) -> Iterator[Finding]:
     """Check the team's cache of vectors that is set: its package, its secret, the permission."""
-    from carrel.composition.composition import Composition
     from carrel.composition.team import problem_of
-    from carrel.settings.settings_files import settings_of
 
     chosen = settings_of(folder)[0].team
     if not chosen.used:
@@ -216,8 +191,6 @@ def team(folder: Path) -> Iterator[Finding]:
 
 def settings(folder: Path) -> Iterator[Finding]:
     """Check the user's settings file and what the workspace asks for."""
-    from carrel.settings.settings_files import settings_of, user_file
-
     try:
         _, problems = settings_of(folder)
     except SettingsError as error:
@@ -232,7 +205,6 @@ def settings(folder: Path) -> Iterator[Finding]:
 def cache(folder: Path) -> Iterator[Finding]:
     """Check the folder that indexes live in: writable, local, with space."""
     from carrel.index.index_location import locate
-    from carrel.settings.settings_files import settings_of
 
     location = locate(folder, settings_of(folder)[0])
     for problem in location.problems:
@@ -249,12 +221,9 @@ def cache(folder: Path) -> Iterator[Finding]:
         return
     free = shutil.disk_usage(place).free
     detail = f"{location.directory}, {free / 1e9:.1f} GB free"
-    if free < _NO_SPACE:
-        yield Finding("Index folder", "error", detail, "Free some space: an index takes about half the size of the source.")
-    elif free < _LOW_SPACE:
-        yield Finding(
-            "Index folder", "warning", detail, "Little space is left; an index takes about half the size of the source."
-        )
+    if free < _LOW_SPACE:
+        level: Level = "error" if free < _NO_SPACE else "warning"
+        yield Finding("Index folder", level, detail, "Free some space: an index takes about half the size of the source.")
     else:
         yield Finding("Index folder", "ok", detail)
 
@@ -265,9 +234,8 @@ def git(folder: Path) -> Iterator[Finding]:
     from carrel.git.git_process import git_program
 
     if git_program(folder) is None:
-        yield Finding(
-            "Git", "note", "not found on PATH", "Install git to have HEAD and renames in the status; the index works without."
-        )
+        remedy = "Install git to have HEAD and renames in the status; the index works without."
+        yield Finding("Git", "note", "not found on PATH", remedy)
         return
     state = repository.state(folder)
     if state is None and any((parent / ".git").exists() for parent in (folder, *folder.parents)):
@@ -348,19 +316,7 @@ def index(folder: Path) -> Iterator[Finding]:
         opened.store.close()
 
 
-CHECKS: tuple[Check, ...] = (
-    python,
-    native,
-    settings,
-    cache,
-    index,
-    models,
-    store,
-    team,
-    git,
-    limits,
-    extras,
-)
+CHECKS: tuple[Check, ...] = (python, native, settings, cache, index, models, store, team, git, limits, extras)
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "cyan"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
@@ -380,11 +336,8 @@ def examine(folder: Path) -> list[Finding]:
     if not folder.is_dir():
         return [Finding("Folder", "error", f"{folder} is not a folder", "Give the folder of a project.")]
     if reason := unreadable(folder):
-        return [
-            Finding(
-                "Folder", "error", f"{folder} can't be read: {reason}", f"Give yourself the right to read it: chmod u+rx {folder}"
-            )
-        ]
+        remedy = f"Give yourself the right to read it: chmod u+rx {folder}"
+        return [Finding("Folder", "error", f"{folder} can't be read: {reason}", remedy)]
     findings = list(memory(folder))
     if any(finding.level == "error" for finding in findings):
         return findings  # to look further would end the process
