@@ -18,18 +18,14 @@ from carrel.policy.audit import AuditTrail, Entry, audit_file
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
 
-SHOWN, _READ = 20, 1_000
+_SHOWN, _READ = 20, 1_000
 _BY_HOOKS = ("agent hook", "mcp")
 """Through MCP also tools are called, but never as a chat."""
 
 
 def run(arguments: Namespace, output: Output) -> int:
     """Show the newest entries, or write all of them into a file."""
-    settings, _ = resolve(read_user())
-    trail = AuditTrail(Caller("command line"))
-    trail.settings = settings.audit
-    if not settings.audit.enabled:
-        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
+    trail = _trail(output)
     after = since(arguments.since, time.time()) if arguments.since else None
     if arguments.export:
         return _export(trail.entries(after, arguments.kind), arguments.export, output)
@@ -41,6 +37,16 @@ def run(arguments: Namespace, output: Output) -> int:
         output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
     output.note(f"{len(entries):,} entries of {audit_file()}." if entries else f"There is nothing in {audit_file()}.")
     return 0
+
+
+def _trail(output: Output) -> AuditTrail:
+    """Return the person's log as their settings have it, and say where nothing is recorded."""
+    settings, _ = resolve(read_user())
+    trail = AuditTrail(Caller("command line"))
+    trail.settings = settings.audit
+    if not settings.audit.enabled:
+        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
+    return trail
 
 
 def _export(entries: list[Entry], path: Path, output: Output) -> int:
@@ -59,13 +65,7 @@ def _export(entries: list[Entry], path: Path, output: Output) -> int:
 
 
 def _plain(number: int, event: AuditEvent) -> dict[str, Any]:
-    return {
-        "number": number,
-        "at": iso_time(event.at),
-        "kind": event.kind,
-        "user": event.user,
-        "details": event.details,
-    }
+    return {"number": number, "at": iso_time(event.at), "kind": event.kind, "user": event.user, "details": event.details}
 
 
 def _summary(kind: str, details: Any) -> str:
@@ -90,12 +90,8 @@ def _summary(kind: str, details: Any) -> str:
 
 def show_last_prompts(output: Output) -> int:
     """Show what was added to the last prompts, the newest last, by the audit log, which has each of them."""
-    settings, _ = resolve(read_user())
-    trail = AuditTrail(Caller("command line"))
-    trail.settings = settings.audit
-    if not settings.audit.enabled:
-        output.note("Nothing is recorded at the moment: `audit` says so in your settings.")
-    additions = [_addition(entry) for entry in trail.entries(kind="context", limit=_READ) if _is_addition(entry)][:SHOWN]
+    entries = _trail(output).entries(kind="context", limit=_READ)
+    additions = [_addition(entry) for entry in entries if _is_addition(entry)][:_SHOWN]
     if output.json:
         output.value(additions)
         return 0
