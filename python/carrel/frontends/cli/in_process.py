@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.terminal import absolute_path, folder, is_text
-from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.event_loop import cancellable, run_cancellable
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.index.open_index import OpenIndex
@@ -25,12 +25,15 @@ from carrel.service.session import Session
 from carrel.service.workspace import Workspace, WorkspaceEvents
 from carrel.settings.settings import Problem, Settings
 from carrel.settings.settings_files import settings_of
+from carrel.system.background import run_blocking
 from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal import Output
     from carrel.frontends.lsp.client_model import Asker
+    from carrel.index.replica import VectorReplica
+    from carrel.model.local_index import Progress as ShowProgress
     from carrel.model.native import CancelToken
 
 
@@ -63,7 +66,7 @@ def tell(problems: Iterable[Problem], output: Output) -> None:
         output.warn(f"setting: {problem}")
 
 
-def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Callable[[int, int, str], None]) -> OpenIndex:
+def current_index(root: Path, chosen: Settings, token: CancelToken, progress: ShowProgress) -> OpenIndex:
     """Open the index of a folder and bring it up to date, unless another process keeps it so; its store is to be closed."""
     index = Composition().open_index(root, chosen)
     try:
@@ -73,6 +76,27 @@ def current_index(root: Path, chosen: Settings, token: CancelToken, progress: Ca
         index.store.close()
         raise
     return index
+
+
+def with_progress(
+    output: Output, title: str, work: Callable[[CancelToken, ShowProgress], T], *, unit: str = "files", shows_text: bool = False
+) -> T:
+    """Run native work that Ctrl-C cancels, and show how far it is."""
+
+    def shown(token: CancelToken) -> T:
+        with output.progress(title, unit=unit, shows_text=shows_text) as progress:
+            return work(token, progress)
+
+    return cancellable(shown)
+
+
+def publish_vectors(replica: VectorReplica, output: Output, *, sweep: bool = False) -> None:
+    """Have a store elsewhere hold what the index does."""
+
+    def work(token: CancelToken, progress: ShowProgress) -> None:
+        run_blocking(replica.publish(lambda done, total: progress(done, total, ""), sweep=sweep), token)
+
+    with_progress(output, f"Publishing vectors to {replica.place.name}", work, unit="chunks")
 
 
 def with_commands(
@@ -116,7 +140,7 @@ def with_commands(
 
 def _telling(output: Output) -> WorkspaceEvents:
     """Have a run that takes a while told: a first index, or one that is made again, may take minutes."""
-    show: Callable[[int, int, str], None] | None = None
+    show: ShowProgress | None = None
 
     def progressed(workspace: Workspace, _: object, progress: Progress) -> None:
         nonlocal show

@@ -9,12 +9,20 @@ import sys
 import time
 from argparse import Namespace
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
 
 from carrel.composition.composition import Composition
-from carrel.frontends.cli.in_process import confirm_broad_folder, indexed_folder, settings, with_commands
+from carrel.frontends.cli.in_process import (
+    confirm_broad_folder,
+    indexed_folder,
+    publish_vectors,
+    settings,
+    with_commands,
+    with_progress,
+)
 from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.cli.typed_input import confirm
 from carrel.frontends.common.event_loop import cancellable
@@ -22,7 +30,7 @@ from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.messages.index_messages import FailedFile, IndexResult, StatusResult, VectorsInfo
 from carrel.index.index_opening import secret_options, walk_options
-from carrel.index.indexer import IndexReport, follow_index_blocking
+from carrel.index.indexer import follow_index_blocking
 from carrel.index.left_out import FINISH, HANDFUL, unfinished_text
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, StoreError, TextRefused
@@ -39,7 +47,8 @@ from carrel.upkeep.model_switch import fill_blocking, why_not_used
 
 if TYPE_CHECKING:
     from carrel.composition.stores import VectorReplica
-    from carrel.model.native import CancelToken, Store
+    from carrel.model.local_index import Progress as ShowProgress
+    from carrel.model.native import Store
 
 
 _BACKGROUND_WAIT_S = 30.0
@@ -72,12 +81,8 @@ def _index(arguments: Namespace, output: Output) -> int:
             output.note(text)
         if index.store.role == "follower" and not (arguments.background and _lead(index)):
             return _follow(index, arguments, output)
-
-        def work(token: CancelToken) -> IndexReport:
-            with output.progress(f"Indexing {root.name}") as progress:
-                return IndexRunner().run_blocking(index, Work(full=True, force=arguments.force), token, progress)
-
-        report = cancellable(work)
+        work = Work(full=True, force=arguments.force)
+        report = with_progress(output, f"Indexing {root.name}", partial(IndexRunner().run_blocking, index, work))
         if index.wanted:
             _fill_model_index(index, chosen, output, refuse if arguments.background else confirm, force=arguments.force)
         composition.attach_replica(index, chosen)  # it may have become large
@@ -119,13 +124,8 @@ def _warn_failed(store: Store, count: int, output: Output) -> None:
 
 def _publish(replica: VectorReplica, output: Output) -> None:
     """Have the store that is set hold what the index does; what can't be told to it now is told next time."""
-
-    def work(token: CancelToken) -> None:
-        with output.progress(f"Publishing vectors to {replica.place.name}", unit="chunks") as progress:
-            run_blocking(replica.publish(lambda done, total: progress(done, total, "")), token)
-
     try:
-        cancellable(work)
+        publish_vectors(replica, output)
     except Cancelled:
         raise
     except CarrelError as error:
@@ -135,12 +135,11 @@ def _publish(replica: VectorReplica, output: Output) -> None:
 def _fill_model_index(index: OpenIndex, chosen: Settings, output: Output, ask: Confirm, *, force: bool) -> None:
     """Make the index of the remote model that is set. Until it is whole the one that was just made answers."""
 
-    def work(token: CancelToken) -> None:
-        with output.progress(f"Embedding {index.root.name}", shows_text=True) as progress:
-            fill_blocking(Composition(confirm=ask), index.root, chosen, token, progress, output.note, force=force)
+    def work(token: CancelToken, progress: ShowProgress) -> None:
+        fill_blocking(Composition(confirm=ask), index.root, chosen, token, progress, output.note, force=force)
 
     try:
-        cancellable(work)
+        with_progress(output, f"Embedding {index.root.name}", work, shows_text=True)
     except Cancelled:
         raise
     except CarrelError as error:

@@ -24,11 +24,8 @@ from carrel.service.workspace import Workspace
 from carrel.settings.source_settings import WORKSPACE
 
 if TYPE_CHECKING:
-    from carrel.frontends.cli.terminal import Output
-    from carrel.frontends.lsp.commands.question_commands import Commands
     from carrel.model.types import Hit
     from carrel.search.localize import LocatedFile
-    from carrel.service.workspace import Workspace
 
 
 _SHOWN_LINES = 12

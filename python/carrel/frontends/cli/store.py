@@ -7,12 +7,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from carrel.composition import stores
 from carrel.composition.composition import Composition
 from carrel.composition.models import published_repository
-from carrel.frontends.cli.in_process import current_index, settings
+from carrel.frontends.cli.in_process import current_index, publish_vectors, settings, with_progress
 from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.cli.typed_input import agreed
 from carrel.frontends.common.event_loop import cancellable
@@ -31,12 +32,11 @@ from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from carrel.composition.stores import VectorReplica
     from carrel.composition.team import TeamStatus
-    from carrel.frontends.cli.terminal import Output
-    from carrel.index.open_index import OpenIndex
-    from carrel.model.native import CancelToken
-    from carrel.settings.settings import Settings
+    from carrel.model.local_index import Progress as ShowProgress
 
 
 def run_store(arguments: Namespace, output: Output) -> int:
@@ -122,12 +122,7 @@ def _fill(index: OpenIndex, target: Settings, output: Output) -> int:
     """Publish all vectors of the index to the store of these settings; return how many it holds."""
     Composition().attach_replica(index, target)
     replica = _replica(index)
-
-    def work(token: CancelToken) -> None:
-        with output.progress(f"Publishing vectors to {replica.place.name}", unit="chunks") as progress:
-            run_blocking(replica.publish(lambda done, total: progress(done, total, ""), sweep=True), token)
-
-    cancellable(work)
+    publish_vectors(replica, output, sweep=True)
     if index.store.role != "writer":
         raise CarrelError("Another Carrel process writes this index", "Close the editors that have the folder open.")
     comparison = cancellable(lambda token: run_blocking(replica.verify(mend=False), token))
@@ -177,13 +172,11 @@ def _install(arguments: Namespace, output: Output) -> int:
     if not agreed(lines):
         raise CarrelError("Nothing was downloaded: the code was not typed")
 
-    def work(token: CancelToken) -> Any:
-        with output.progress("Downloading Qdrant", unit="bytes") as progress:
-            return run_blocking(
-                stores.install_qdrant(release, chosen.http_proxy, lambda done, total: progress(done, total, "")), token
-            )
+    def work(token: CancelToken, progress: ShowProgress) -> Path:
+        download = stores.install_qdrant(release, chosen.http_proxy, lambda done, total: progress(done, total, ""))
+        return run_blocking(download, token)
 
-    program = cancellable(work)
+    program = with_progress(output, "Downloading Qdrant", work, unit="bytes")
     if output.json:
         output.value({"program": str(program), "installed": True})
     else:
@@ -202,12 +195,7 @@ def _index(arguments: Namespace, output: Output) -> Iterator[tuple[OpenIndex, Se
         if index.no_replica:
             raise CarrelError(index.no_replica)
         if arguments.action != "status" and index.store.role == "writer":
-
-            def work(token: CancelToken) -> None:
-                with output.progress(f"Indexing {root.name}") as progress:
-                    IndexRunner().run_blocking(index, Work(full=True), token, progress)
-
-            cancellable(work)
+            with_progress(output, f"Indexing {root.name}", partial(IndexRunner().run_blocking, index, Work(full=True)))
         yield index, chosen
     finally:
         run_blocking(index.close_replica())
@@ -231,11 +219,7 @@ def run_publish(arguments: Namespace, output: Output) -> int:
     checkout = publishing.checkout_of(root, allow_dirty=arguments.allow_dirty)
     repository = published_repository(str(address), key, Composition().outbound.of(chosen))
 
-    def indexed(token: CancelToken) -> OpenIndex:
-        with output.progress(f"Indexing {root.name}") as progress:
-            return current_index(root, chosen, token, progress)
-
-    index = cancellable(indexed)
+    index = with_progress(output, f"Indexing {root.name}", partial(current_index, root, chosen))
     try:
         if index.store.role != "writer":
             raise CarrelError("Another Carrel process writes this index", "Close the editors that have the folder open.")
@@ -244,7 +228,9 @@ def run_publish(arguments: Namespace, output: Output) -> int:
         if publishing.checkout_of(root, allow_dirty=arguments.allow_dirty) != checkout:
             raise CarrelError("The checkout changed while it was indexed", "Run it again.")
         publication = publishing.Publication(index.store, index.embedder.spec, checkout, arguments.text == "yes")
-        report = cancellable(lambda token: _run_publication(publication, repository, token, output))
+        report = with_progress(
+            output, f"Publishing to {repository.address}", partial(_run_publication, publication, repository), unit="chunks"
+        )
     finally:
         index.store.close()
     if output.json:
@@ -259,17 +245,15 @@ def run_publish(arguments: Namespace, output: Output) -> int:
 
 
 def _run_publication(
-    publication: publishing.Publication, repository: PublishedStore, token: CancelToken, output: Output
+    publication: publishing.Publication, repository: PublishedStore, token: CancelToken, progress: ShowProgress
 ) -> publishing.PublishReport:
-    with output.progress(f"Publishing to {repository.address}", unit="chunks") as progress:
+    async def work() -> publishing.PublishReport:
+        try:
+            return await publication.run(repository, lambda done, total: progress(done, total, ""))
+        finally:
+            await repository.aclose()
 
-        async def work() -> publishing.PublishReport:
-            try:
-                return await publication.run(repository, lambda done, total: progress(done, total, ""))
-            finally:
-                await repository.aclose()
-
-        return run_blocking(work(), token)
+    return run_blocking(work(), token)
 
 
 def _published_address(arguments: Namespace, chosen: Settings) -> tuple[PublishedAddress, str]:

@@ -28,7 +28,6 @@ from carrel.system.background import run_blocking
 if TYPE_CHECKING:
     from carrel.extensions.tools.tool_catalogue import StatedTool
     from carrel.extensions.tools.tool_service import ToolService
-    from carrel.frontends.cli.terminal import Output
 
 
 _LONGEST_LINE = 100
