@@ -22,9 +22,8 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 from tests.documents import write_documents
+from tests.lsp_client import LspClient
 from tests.shop import environment
-
-from carrel.frontends.common.lsp_client import LspClient
 
 ROOT = Path(__file__).parents[1]
 MIX = {"context": 40, "search": 20, "sources": 10, "save": 15, "tools": 5, "pipeline": 4, "chat": 3, "audit": 2, "refused": 1}

@@ -23,9 +23,8 @@ from typing import Any
 from tests.documents import write_documents
 from tests.e2e.conftest import FILES
 from tests.e2e.test_incident import DONE, QUESTION, SERVER, called
+from tests.lsp_client import LspClient
 from tests.shop import write_files
-
-from carrel.frontends.common.lsp_client import LspClient
 
 WINDOW = 8_192
 SERVE = Path(__file__).parents[1] / "services" / "serve_gguf.py"

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
-
-from carrel.frontends.common.lsp_client import LspClient
+from tests.lsp_client import LspClient
 
 QUESTIONS = (
     "how does login work?",

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
-
-from carrel.frontends.common.lsp_client import LspClient
+from tests.lsp_client import LspClient
 
 TEXT = "def work_{0}(amount):\n    # the work of part {0}\n    return {0}\n"
 

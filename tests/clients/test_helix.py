@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lsp_client import LspClient
 from tests.shop import SHOP, write_files
-
-from carrel.frontends.common.lsp_client import LspClient
 
 RECORDED = json.loads(Path(__file__).with_name("helix_capabilities.json").read_text("utf-8"))
 

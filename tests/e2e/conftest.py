@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.lsp_client import LspClient
 from tests.shop import IGNORED, SHOP, environment, write_files
 
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.uris import path_to_uri
 
 FILES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspError
 from tests.shop import write_many
 
-from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -334,9 +334,9 @@ async def test_a_cancelled_search_is_answered_once(opened: Start, project: Path)
         answered: list[Any] = []
         take = client._take
 
-        async def counted(message: dict[str, Any]) -> None:
+        def counted(message: dict[str, Any]) -> None:
             answered.append(message.get("id"))
-            await take(message)
+            take(message)
 
         client._take = counted  # type: ignore[method-assign]
         identity, search = client.send("carrel/search", {"query": "authenticate"})

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import Start
 from tests.e2e.test_chat import LENDS, PlayedModel, call
-
-from carrel.frontends.common.lsp_client import LspError
+from tests.lsp_client import LspError
 
 PLANTED = "zebra-crossing-of-the-login"
 

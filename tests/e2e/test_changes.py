@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspClient
 from tests.waiting import until
 
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.uris import path_to_uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspClient, LspError
 from tests.services.standin import Reply, running
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Start, paths
-
-from carrel.frontends.common.lsp_client import LspClient
+from tests.lsp_client import LspClient
 
 QUESTION = {"query": "configure the size of the database connection pool"}
 

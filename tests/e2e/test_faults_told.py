@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspClient, LspError
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.lsp.progress import ANSWER_SECONDS
 
 

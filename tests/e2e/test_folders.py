@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspError
 from tests.shop import write_files
 
-from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

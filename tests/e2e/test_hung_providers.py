@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspClient, LspError
 from tests.services.standin import HANG, StandIn, failure, running
 from tests.waiting import until
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
 
 KEY = "sk-planted-for-four-providers-0123456789"
 OWN: dict[str, Any] = {"experimental": {"carrel": {}}}

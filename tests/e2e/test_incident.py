@@ -17,9 +17,8 @@ from tests.e2e.conftest import FILES
 from tests.e2e.test_chat import PlayedModel, call
 from tests.frontends.cli.test_conversation import PLAYED
 from tests.frontends.cli.test_models import typed_at_a_terminal
+from tests.lsp_client import LspClient
 from tests.shop import write_files
-
-from carrel.frontends.common.lsp_client import LspClient
 
 SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
 CLIENT = {"experimental": {"carrel": {"confirm": True, "complete": True}}}

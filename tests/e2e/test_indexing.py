@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspError
 from tests.shop import write_many
-
-from carrel.frontends.common.lsp_client import LspError
 
 
 async def test_statuses_come_but_not_too_often(start: Start, tmp_path: Path) -> None:

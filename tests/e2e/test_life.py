@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspClient, LspError
 from tests.shop import write_many
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.common.transport import frame
 from carrel.frontends.common.uris import path_to_uri
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspClient, LspError
 from tests.shop import write_files
 from tests.waiting import until
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.common.uris import path_to_uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.lsp_client import LspClient, LspError
 
 STAND_IN = Path(__file__).parents[1] / "stand_in_carrel.py"
 KEY = "planted-key-of-the-stand-in"

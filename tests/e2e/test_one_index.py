@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 from mcp.client import Client
+from tests.lsp_client import LspClient
 from tests.shop import write_many
 
-from carrel.frontends.common.lsp_client import LspClient
 from mcp import StdioServerParameters
 
 Ask = Callable[[str], Any]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspError
 
-from carrel.frontends.common.lsp_client import LspError
 from carrel.model.native import FORMAT_VERSION
 
 QUESTION = {"query": "how is a login checked"}

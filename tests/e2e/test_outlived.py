@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from tests.lsp_client import LspClient
 from tests.shop import index
 
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.uris import path_to_uri
 
 STARTS = int(os.environ.get("CARREL_TEST_STARTS", "18"))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.lsp_client import LspClient, LspError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from tests.lsp_client import LspClient
 
 from carrel.frontends.common import parent_process
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.transport import frame
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="starts and kills processes by POSIX's means")

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import Start, paths
 from tests.e2e.test_changes import eventually
+from tests.lsp_client import LspClient, LspError
 from tests.shop import write_many
 from tests.waiting import until
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
 
 
 async def roles(*clients: LspClient) -> list[str]:

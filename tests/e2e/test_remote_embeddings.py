@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspClient
 from tests.services.embeddings import KEY, EmbeddingService, Fault, running
 from tests.waiting import until
-
-from carrel.frontends.common.lsp_client import LspClient
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
+from tests.lsp_client import LspClient, LspError
 from tests.shop import write_many
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.frontends.common.uris import path_to_uri
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

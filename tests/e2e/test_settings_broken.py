@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspError
 
-from carrel.frontends.common.lsp_client import LspError
 from carrel.frontends.common.uris import path_to_uri
 
 BROKEN, GOOD = 'exclude = ["auth.py"\nx', 'exclude = ["auth.py"]\n'

@@ -14,8 +14,7 @@ import pytest
 from tests.documents import pdf, write_documents
 from tests.e2e.conftest import Start, paths
 from tests.e2e.test_chat import LENDS, PlayedModel, call
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.lsp_client import LspClient, LspError
 
 PHOENIX = "restart the Phoenix server according to protocol"
 

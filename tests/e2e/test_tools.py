@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.lsp_client import LspClient, LspError
 
 SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
 CONFIRMS = {"experimental": {"carrel": {"confirm": True}}}

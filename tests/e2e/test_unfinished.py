@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lsp_client import LspClient
 from tests.shop import write_many
 from tests.waiting import wait_until
-
-from carrel.frontends.common.lsp_client import LspClient
 
 FILES = 3_000
 DEADLINE_S = 120.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start, paths
+from tests.lsp_client import LspClient
 
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.lsp.editor_documents import path_for
 
 OKAPI = "def okapi_counter(herd):\n    # counts every okapi of the herd once\n    return len(herd)\n"

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from tests.e2e.conftest import Start
 from tests.e2e.test_changes import WATCHING, eventually, found
+from tests.lsp_client import SERVER, LspClient
 from tests.shop import write_files
-
-from carrel.frontends.common.lsp_client import SERVER, LspClient
 
 PAGE = "def {name}(height):\n    # says how high it jumps, and how far\n    return height + {number}\n"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.lsp_client import LspClient
 from tests.shop import SHOP, write_files
 
 import carrel
@@ -19,7 +20,6 @@ from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import ContextInjector, InjectionOptions
 from carrel.frontends.chat_proxy.upstream import Upstream
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.frontends.common.transport import frame
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.frontends.copilot.frames import Frame

@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
 from tests.e2e import editor  # noqa: E402
+from tests.lsp_client import LspClient  # noqa: E402
 from tests.proxy.conftest import Server, Shop, Upstream, end, listening  # noqa: E402
 from tests.shop import SHOP, environment, write_files  # noqa: E402
 from tests.waiting import wait_until  # noqa: E402
 
 from carrel.frontends.agents.meeting_place import program  # noqa: E402
-from carrel.frontends.common.lsp_client import LspClient  # noqa: E402
 
 ASKED = "How is a login checked against the user table?"
 CARREL = (sys.executable, "-m", "carrel")

@@ -10,11 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.lsp_client import SERVER
 from tests.shop import environment
 from tests.torture.scenarios import SCENARIOS, Arena
 from tests.torture.workload import Workload, Wrong
-
-from carrel.frontends.common.lsp_client import SERVER
 
 FAULTY = (sys.executable, "-m", "tests.torture.faulty_server")
 

@@ -14,9 +14,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.lsp_client import LspClient, LspError
 from tests.torture.workload import Workload, Wrong
-
-from carrel.frontends.common.lsp_client import LspClient, LspError
 
 
 @dataclass

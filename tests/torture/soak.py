@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
+from tests.lsp_client import SERVER, LspClient, LspError
 from tests.shop import environment, write_many
 from tests.torture.workload import Workload, Wrong
-
-from carrel.frontends.common.lsp_client import SERVER, LspClient, LspError
 
 ACTS = {"edit": 200_000, "ask": 20_000, "switch": 500, "kill": 50}
 BRANCHES = 4

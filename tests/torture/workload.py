@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from carrel.frontends.common.lsp_client import LspClient, LspError
+from tests.lsp_client import LspClient, LspError
 
 FILES = 120
 PATIENCE_S = 60.0

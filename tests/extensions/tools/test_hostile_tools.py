@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.lsp_client import LspClient
 from tests.waiting import wait_until
 
 from carrel.composition.composition import Composition
@@ -26,7 +27,6 @@ from carrel.composition.outbound import OutboundServices
 from carrel.extensions.tools.servers.mcp_bounds import LineEnds, Values
 from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
 from carrel.extensions.tools.tool_service import Run, ToolService
-from carrel.frontends.common.lsp_client import LspClient
 from carrel.model.caller import Caller
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeAuditLog, fake_outbound

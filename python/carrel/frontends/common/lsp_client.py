@@ -1,8 +1,4 @@
-"""A small LSP client on asyncio: what the tests and `carrel demo` drive the real server with.
-
-async with LspClient.started(folder) as client:
-    await client.request("carrel/index", {})
-"""
+"""A small LSP client on asyncio, which `carrel demo` and the tests drive the real server with."""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from carrel.frontends.common.uris import path_to_uri
 
@@ -41,7 +37,6 @@ class LspClient:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.notifications: list[tuple[str, Any]] = []
         self.answers: dict[str, Answer] = {
             "window/workDoneProgress/create": lambda _: None,
             "client/registerCapability": lambda _: None,
@@ -50,7 +45,6 @@ class LspClient:
         self.on_notification: Callable[[str, Any], None] = lambda *_: None
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._arrived = asyncio.Condition()
         self._answering: set[asyncio.Task[None]] = set()
         self._reader = asyncio.get_running_loop().create_task(self._read())
 
@@ -62,7 +56,7 @@ class LspClient:
         env: Mapping[str, str] | None = None,
         stderr: int | None = None,
         cwd: Path | None = None,
-    ) -> LspClient:
+    ) -> Self:
         """Start a server process; nothing is said to it yet."""
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -74,24 +68,6 @@ class LspClient:
             limit=1 << 28,
         )
         return cls(process)
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def started(
-        cls,
-        *folders: Path,
-        options: Mapping[str, Any] | None = None,
-        capabilities: Mapping[str, Any] | None = None,
-        **spawn: Any,
-    ) -> AsyncIterator[LspClient]:
-        """Start a server, initialize it with these folders, and shut it down at the end."""
-        client = await cls.spawn(**spawn)
-        try:
-            await client.initialize(*folders, options=options, capabilities=capabilities)
-            yield client
-            await client.stop()
-        finally:
-            await client.kill()
 
     async def initialize(
         self, *folders: Path, options: Mapping[str, Any] | None = None, capabilities: Mapping[str, Any] | None = None
@@ -125,12 +101,8 @@ class LspClient:
         try:
             return await asyncio.wait_for(future, timeout)
         except asyncio.CancelledError:
-            self.cancel(identity)
+            self.notify("$/cancelRequest", {"id": identity})
             raise
-
-    def cancel(self, identity: int) -> None:
-        """Take a request back; it is answered nevertheless, by an error as a rule."""
-        self.notify("$/cancelRequest", {"id": identity})
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification."""
@@ -143,43 +115,6 @@ class LspClient:
             return
         with contextlib.suppress(ConnectionError, RuntimeError):
             self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    async def wait_for(self, method: str, accept: Callable[[Any], bool] = lambda _: True, *, seconds: float = 20) -> Any:
-        """Await a notification that came or will come; gives its parameters."""
-
-        def matches() -> list[Any]:
-            return [params for name, params in self.notifications if name == method and accept(params)]
-
-        async with self._arrived:
-            await asyncio.wait_for(self._arrived.wait_for(lambda: bool(matches())), seconds)
-        return matches()[0]
-
-    # --- documents
-
-    def open(self, path: Path, text: str) -> None:
-        """Open a document in the client's imagined editor."""
-        item = {"uri": path_to_uri(str(path)), "languageId": "", "version": 1, "text": text}
-        self.notify("textDocument/didOpen", {"textDocument": item})
-
-    def change(self, path: Path, text: str, version: int = 2) -> None:
-        """Replace a document's whole text."""
-        document = {"uri": path_to_uri(str(path)), "version": version}
-        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
-
-    def save(self, path: Path) -> None:
-        """Say that a document was saved."""
-        self.notify("textDocument/didSave", {"textDocument": {"uri": path_to_uri(str(path))}})
-
-    def close(self, path: Path) -> None:
-        """Close a document."""
-        self.notify("textDocument/didClose", {"textDocument": {"uri": path_to_uri(str(path))}})
-
-    def files_changed(self, *changes: tuple[Path, int]) -> None:
-        """Report changes on disk: 1 created, 2 changed, 3 deleted."""
-        events = [{"uri": path_to_uri(str(path)), "type": kind} for path, kind in changes]
-        self.notify("workspace/didChangeWatchedFiles", {"changes": events})
-
-    # --- the end
 
     async def stop(self) -> int:
         """Shut the server down as the protocol says; gives its exit code."""
@@ -203,13 +138,13 @@ class LspClient:
             while stdout:
                 header = await stdout.readuntil(b"\r\n\r\n")
                 fields = dict(line.split(b": ", 1) for line in header.strip().split(b"\r\n"))
-                await self._take(json.loads(await stdout.readexactly(int(fields[b"Content-Length"]))))
+                self._take(json.loads(await stdout.readexactly(int(fields[b"Content-Length"]))))
         except (asyncio.IncompleteReadError, ConnectionError):
             for future in self._waiting.values():
                 if not future.done():
                     future.set_exception(ConnectionError("the server ended"))
 
-    async def _take(self, message: dict[str, Any]) -> None:
+    def _take(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             future = self._waiting.pop(message["id"], None) if message.get("id") is not None else None
             if future and not future.done():
@@ -217,17 +152,13 @@ class LspClient:
                     future.set_exception(LspError(error["code"], error["message"], error.get("data")))
                 else:
                     future.set_result(message["result"])
-            elif message.get("id") is None:
-                await self._note("error", message.get("error"))
         elif "id" in message:
-            await self._note(message["method"], message.get("params"))
             # An answer may take its time: what comes meanwhile, such as a cancel of this very request, is read.
             task = asyncio.get_running_loop().create_task(self._answer(message))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
         else:
             self.on_notification(message["method"], message.get("params"))
-            await self._note(message["method"], message.get("params"))
 
     async def _answer(self, message: dict[str, Any]) -> None:
         answer = self.answers.get(message["method"], _unknown)
@@ -238,11 +169,6 @@ class LspClient:
         except LspError as error:
             reply["error"] = {"code": error.code, "message": error.message}
         self.write(reply)
-
-    async def _note(self, method: str, params: Any) -> None:
-        async with self._arrived:
-            self.notifications.append((method, params))
-            self._arrived.notify_all()
 
 
 def _unknown(_: Any) -> Any:
