@@ -30,9 +30,7 @@ def run(arguments: Namespace, output: Output) -> int:
     if arguments.export:
         return _export(trail.entries(after, arguments.kind), arguments.export, output)
     entries = trail.entries(after, arguments.kind, arguments.limit)
-    if output.json:
-        output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in entries]})
-        return 0
+    output.value({"file": str(audit_file()), "entries": [_plain(*entry) for entry in entries]})
     for number, event in reversed(entries):  # the newest last, where the prompt is
         output.text(f"{number:>6}  {iso_time(event.at)}  {event.kind:<10}  {_summary(event.kind, event.details)}")
     output.note(f"{len(entries):,} entries of {audit_file()}." if entries else f"There is nothing in {audit_file()}.")
@@ -58,8 +56,7 @@ def _export(entries: list[Entry], path: Path, output: Output) -> int:
         raise CarrelError(f"{path} is there already", "Name a new file.") from None
     except OSError as error:
         raise CarrelError(f"{path} can't be written: {error.strerror}", "Name a file in a folder that can be.") from None
-    if output.json:
-        output.value({"file": str(path), "entries": len(entries)})
+    output.value({"file": str(path), "entries": len(entries)})
     output.note(f"{len(entries):,} entries, the oldest first, are in {path}.")
     return 0
 
@@ -92,9 +89,7 @@ def show_last_prompts(output: Output) -> int:
     """Show what was added to the last prompts, the newest last, by the audit log, which has each of them."""
     entries = _trail(output).entries(kind="context", limit=_READ)
     additions = [_addition(entry) for entry in entries if _is_addition(entry)][:_SHOWN]
-    if output.json:
-        output.value(additions)
-        return 0
+    output.value(additions)
     for addition in reversed(additions):
         output.text(
             f"{addition['at']}  {addition['agent']}  {addition['session']}  "

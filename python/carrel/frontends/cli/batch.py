@@ -69,7 +69,7 @@ def run(arguments: Namespace, output: Output) -> int:
                 reason = str(error) if is_carrel_error else f"is not a JSON line of {{id, repo_dir, query, k}}: {error}"
                 output.warn(f"carrel: {arguments.file}, line {number}: {reason}")
                 continue
-            output.value(answer)
+            output.json_line(answer)
 
     try:
         cancellable(work)

@@ -324,9 +324,8 @@ def run(arguments: Namespace, output: Output) -> int:
     """Look at everything; one check that fails doesn't hide the others."""
     findings = examine(arguments.path.absolute())
     broken = any(finding.level == "error" for finding in findings)
-    if output.json:
-        output.value({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
-    else:
+    output.value({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
+    if not output.json:
         _show(findings, output)
     return int(broken)
 

@@ -170,9 +170,7 @@ def run(arguments: Namespace, output: Output) -> int:
     """Install or remove the hooks; 1 if any hook had to be left alone."""
     act = install if arguments.action == "install" else remove
     results = act(arguments.path.absolute())
-    if output.json:
-        output.value([{**asdict(result), "path": str(result.path)} for result in results])
-    else:
-        for result in results:
-            output.text(f"{result.hook}: {result.outcome}" + (f" ({result.path}: {result.reason})" if result.reason else ""))
+    output.value([{**asdict(result), "path": str(result.path)} for result in results])
+    for result in results:
+        output.text(f"{result.hook}: {result.outcome}" + (f" ({result.path}: {result.reason})" if result.reason else ""))
     return 1 if any(result.outcome == "skipped" for result in results) else 0

@@ -89,18 +89,16 @@ def _index(arguments: Namespace, output: Output) -> int:
         if index.replica:
             _publish(index.replica, output)
         snapshot = index.store.snapshot()
-        if output.json:
-            output.value(IndexResult(**asdict(report)))
-        else:
-            lacking = snapshot.chunks_without_vectors
-            output.text(
-                f"{snapshot.files:,} files, {snapshot.chunks:,} chunks{f' ({lacking:,} without a vector)' if lacking else ''}: "
-                f"{report.added:,} added, {report.changed:,} changed, "
-                f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
-                f"{f'{report.refused:,} with a refused text, ' if report.refused else ''}"
-                f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
-                f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
-            )
+        output.value(IndexResult(**asdict(report)))
+        lacking = snapshot.chunks_without_vectors
+        output.text(
+            f"{snapshot.files:,} files, {snapshot.chunks:,} chunks{f' ({lacking:,} without a vector)' if lacking else ''}: "
+            f"{report.added:,} added, {report.changed:,} changed, "
+            f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
+            f"{f'{report.refused:,} with a refused text, ' if report.refused else ''}"
+            f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
+            f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
+        )
         if left_out := index.left_out(HANDFUL):
             output.note(left_out)
         if report.failed:
@@ -155,11 +153,9 @@ def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
     report = cancellable(lambda token: follow_index_blocking(index.store, token, force=arguments.force))
     if not index.store.read_only:
         output.note("Another Carrel process keeps this index up to date.")
-    if output.json:
-        output.value(IndexResult(**asdict(report)))
-    else:
-        files = index.store.snapshot().files
-        output.text(f"{files:,} files, all current; {report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s")
+    output.value(IndexResult(**asdict(report)))
+    files = index.store.snapshot().files
+    output.text(f"{files:,} files, all current; {report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s")
     return 0
 
 
@@ -184,15 +180,12 @@ def run_status(arguments: Namespace, output: Output) -> int:
         cleared = with_commands(root, output, lambda commands, _: commands.indexes.clear({}))
         if not root.exists():
             shutil.rmtree(Composition().index_folder(root, settings_of(root)[0]))  # nobody will use it again
-        if output.json:
-            output.value(cleared)
-        else:
-            output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
+        output.value(cleared)
+        output.text(f"The index of {root} is deleted ({cleared.freed_bytes / 1e6:.1f} MB).")
         return 0
     status = with_commands(root, output, _status)
-    if output.json:
-        output.value(status)
-    elif status.store or isinstance(status.error, str):
+    output.value(status)
+    if status.store or isinstance(status.error, str):
         _show_status(status, output)
     else:
         output.text(f"not indexed: {root}. `carrel index` there makes its index, as the first question does.")
@@ -288,10 +281,8 @@ def run_secrets(arguments: Namespace, output: Output) -> int:
 
     seen = cancellable(work)
     inside = sum(line is not None for _, line, _ in seen)
-    if output.json:
-        entries = [{"path": path, "line": line, "kind": kind} for path, line, kind in seen]
-        output.value({"secrets": entries, "masked": inside, "filesLeftOut": len(seen) - inside})
-        return 0
+    entries = [{"path": path, "line": line, "kind": kind} for path, line, kind in seen]
+    output.value({"secrets": entries, "masked": inside, "filesLeftOut": len(seen) - inside})
     for path, line, kind in seen:
         output.text(f"{path}: {kind}, left out" if line is None else f"{path}:{line}: {kind}, masked")
     output.note(f"{inside:,} values are masked, {len(seen) - inside:,} files are left out.")

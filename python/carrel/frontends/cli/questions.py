@@ -316,10 +316,8 @@ def run_localize(arguments: Namespace, output: Output) -> int:
     root = folder(arguments.path)
     text = _issue_text(arguments)
     located = with_commands(root, output, lambda commands, workspace: _locate(text, arguments.limit, output, commands, workspace))
-    if output.json:
-        output.value(_plain_located(located))
-    else:
-        _show_located(located, output)
+    output.value(_plain_located(located))
+    _show_located(located, output)
     if arguments.text and os.path.isfile(arguments.text):  # noqa: PTH113 - false, not an error, for what can't be a path
         output.warn(f"{arguments.text} is a file, but its name was taken for the text: `--file {arguments.text}` reads it.")
     return 0

@@ -19,18 +19,14 @@ def run(arguments: Namespace, output: Output) -> int:
     """Run them, and show each as it ends."""
     settings, _ = resolve(read_user())
     live = arguments.live or may_be_live(settings)
-    if not output.json:
-        output.note("GitHub is asked itself." if live else "A stand-in on this machine answers for GitHub; --live asks GitHub.")
+    output.note("GitHub is asked itself." if live else "A stand-in on this machine answers for GitHub; --live asks GitHub.")
 
     def show(check: Check) -> None:
-        if not output.json:
-            output.text(f"{check.number:>2} {_SIGNS[check.verdict]:<8}{check.name} ({check.against}): {check.detail}")
+        output.text(f"{check.number:>2} {_SIGNS[check.verdict]:<8}{check.name} ({check.against}): {check.detail}")
 
     checks = cancellable(lambda token: run_blocking(selftest(settings, live=live, program=arguments.qdrant, notify=show), token))
     failed = sum(check.verdict == "failed" for check in checks)
     skipped = sum(check.verdict == "skipped" for check in checks)
-    if output.json:
-        output.value({"ok": not failed, "live": live, "skipped": skipped, "checks": [asdict(check) for check in checks]})
-    else:
-        output.note(f"{len(checks) - failed - skipped} of {len(checks)} passed, {failed} failed, {skipped} skipped")
+    output.value({"ok": not failed, "live": live, "skipped": skipped, "checks": [asdict(check) for check in checks]})
+    output.note(f"{len(checks) - failed - skipped} of {len(checks)} passed, {failed} failed, {skipped} skipped")
     return int(bool(failed))

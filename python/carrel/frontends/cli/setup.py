@@ -105,8 +105,7 @@ def _set(arguments: Namespace, output: Output) -> int:
     settings, _ = resolve(read_user())
     states = run_blocking(model_report.report(Composition(), settings))
     state = next((state for state in states if state.role == arguments.role), None)
-    if output.json:
-        output.value({"file": str(path), "role": arguments.role, "provider": arguments.provider})
+    output.value({"file": str(path), "role": arguments.role, "provider": arguments.provider})
     output.note(f"Written to {path}.")
     if state and state.problem:
         output.warn(f"problem: {state.problem}")
@@ -125,8 +124,7 @@ def _key(arguments: Namespace, output: Output) -> int:
         key = Secret(_typed(provider, from_input=arguments.stdin))
         keep_key(provider, key)
         output.note(f"The key for {provider} is in the keyring. Try it: carrel models check")
-    if output.json:
-        output.value({"provider": provider, "kept": not arguments.remove})
+    output.value({"provider": provider, "kept": not arguments.remove})
     return 0
 
 
@@ -184,8 +182,7 @@ def _allow(wanted: list[Destination], permissions: PermissionFile, trail: AuditT
             raise CarrelError(f"Nothing was allowed: the code for {place} was not typed")
     if not wanted:
         output.note("No model, store, team or repository that is set waits for a permission.")
-    if output.json:
-        output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
+    output.value({"allowed": [{"provider": place.provider, "host": place.host} for place in allowed]})
     for place in allowed:
         output.note(f"{place} may be sent text from now on. Withdraw it: carrel confirm --withdraw {place.provider} {place.host}")
     return 0
@@ -204,17 +201,14 @@ def _withdraw(places: list[Destination], permissions: PermissionFile, trail: Aud
             raise CarrelError(f"{place} was not allowed here", "What your settings file allows is changed there.")
         trail.permission(place, allowed=False)
         output.note(f"{place} may not be sent text any more.")
-    if output.json:
-        output.value({"withdrawn": [{"provider": place.provider, "host": place.host} for place in places]})
+    output.value({"withdrawn": [{"provider": place.provider, "host": place.host} for place in places]})
     return 0
 
 
 def _show_permissions(permissions: PermissionFile, output: Output) -> None:
     entries = permissions.entries()
-    if output.json:
-        rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in entries]
-        output.value({"providers": rows})
-        return
+    rows = [{"provider": it.destination.provider, "host": it.destination.host, "at": it.at} for it in entries]
+    output.value({"providers": rows})
     for item in entries:
         since = f"since {datetime.fromtimestamp(item.at, UTC):%Y-%m-%d}" if item.at else "by your settings file"
         output.text(f"{item.destination}, {since}")
@@ -245,9 +239,8 @@ def _add_source(arguments: Namespace, output: Output) -> int:
     change = source_editing.planned(wanted)
     path, source = source_editing.write(change), change.source
     is_update = change.before is not None and source.kind != "repository"
-    if output.json:
-        details = {"url": source.url} if source.kind == "repository" else {"folder": source.folder, "updated": is_update}
-        output.value({"file": str(path), "id": change.id, "kind": source.kind, **details})
+    details = {"url": source.url} if source.kind == "repository" else {"folder": source.folder, "updated": is_update}
+    output.value({"file": str(path), "id": change.id, "kind": source.kind, **details})
     if is_update:
         output.note(f"{change.id} was a source already: {path} has what you gave now, and of the rest what it had.")
     else:
@@ -262,8 +255,7 @@ def _add_source(arguments: Namespace, output: Output) -> int:
 def _remove_source(arguments: Namespace, output: Output) -> int:
     change = source_editing.removal(arguments.id)
     path = source_editing.write(change)
-    if output.json:
-        output.value({"file": str(path), "id": arguments.id})
+    output.value({"file": str(path), "id": arguments.id})
     stays = "What is published stays." if change.source.kind == "repository" else "The folder itself is as it was."
     output.note(f"Taken out of {path}; what was kept of it is deleted. {stays}")
     return 0
@@ -277,9 +269,7 @@ def _list_sources(arguments: Namespace, output: Output) -> int:
         return await commands.table()["carrel/sources"]({})
 
     result = with_commands(folder(arguments.path), output, work)
-    if output.json:
-        output.value(result)
-        return 0
+    output.value(result)
     for source in result.sources:
         output.text(f"{source.id}: {source.kind}, {source.state}, {source.files:,} files, {source.chunks:,} chunks")
         output.text(f"  {source.folder}; {source.description}")

@@ -50,24 +50,21 @@ def _status(arguments: Namespace, output: Output) -> int:
         replica, team = index.replica, _team(chosen)
         more = {"team": asdict(team)} if team else {}
         if replica is None:
-            if output.json:
-                output.value({"kind": "segments", "state": "ready", "held": index.store.snapshot().chunks, "backlog": 0, **more})
-            else:
-                output.text(f"The index itself holds the vectors: {index.store.snapshot().chunks:,} chunks in {index.directory}")
-                _show_team(team, output)
+            held = index.store.snapshot().chunks
+            output.value({"kind": "segments", "state": "ready", "held": held, "backlog": 0, **more})
+            output.text(f"The index itself holds the vectors: {held:,} chunks in {index.directory}")
+            _show_team(team, output)
             return int(bool(team and team.problem))
         with suppress(CarrelError):  # the state says it
             cancellable(lambda token: run_blocking(replica.probe(), token))
         state = replica.status()
-        if output.json:
-            output.value({**asdict(state), **more})
-        else:
-            output.text(f"{state.kind}, {state.place}: {state.state}, {state.held:,} chunks, {state.backlog:,} wait")
-            if state.leaves_machine:
-                output.text("  vectors go to another machine")
-            if state.problem:
-                output.text(f"  problem: {state.problem}")
-            _show_team(team, output)
+        output.value({**asdict(state), **more})
+        output.text(f"{state.kind}, {state.place}: {state.state}, {state.held:,} chunks, {state.backlog:,} wait")
+        if state.leaves_machine:
+            output.text("  vectors go to another machine")
+        if state.problem:
+            output.text(f"  problem: {state.problem}")
+        _show_team(team, output)
         return int(bool(state.problem or (team and team.problem)))
 
 
@@ -111,10 +108,8 @@ def _migrate(arguments: Namespace, output: Output) -> int:
         finally:
             if former is not None:
                 run_blocking(former.close())
-        if output.json:
-            output.value({"kind": wanted.kind, "held": held, "file": str(path)})
-        else:
-            output.text(f"{wanted.kind} holds {held:,} chunks of {index.root} and answers from now on (written to {path}).")
+        output.value({"kind": wanted.kind, "held": held, "file": str(path)})
+        output.text(f"{wanted.kind} holds {held:,} chunks of {index.root} and answers from now on (written to {path}).")
     return 0
 
 
@@ -141,9 +136,8 @@ def _verify(arguments: Namespace, output: Output) -> int:
         comparison = cancellable(lambda token: run_blocking(replica.verify(mend=arguments.mend), token))
         waits = replica.status().backlog
         same = comparison.same and not waits
-        if output.json:
-            output.value({**asdict(comparison), "backlog": waits, "same": same, "mended": arguments.mend})
-        elif same:
+        output.value({**asdict(comparison), "backlog": waits, "same": same, "mended": arguments.mend})
+        if same:
             output.text(f"{replica.place.name} holds exactly the {comparison.held:,} chunks of the index.")
         else:
             output.text(
@@ -158,8 +152,7 @@ def _install(arguments: Namespace, output: Output) -> int:
     chosen, _ = resolve(read_user())
     if (program := stores.qdrant_program(chosen.store)) is not None and arguments.digest is None:
         output.note(f"{program} is there already.")
-        if output.json:
-            output.value({"program": str(program), "installed": False})
+        output.value({"program": str(program), "installed": False})
         return 0
     release = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy, arguments.digest), token))
     lines = [
@@ -177,10 +170,8 @@ def _install(arguments: Namespace, output: Output) -> int:
         return run_blocking(download, token)
 
     program = with_progress(output, "Downloading Qdrant", work, unit="bytes")
-    if output.json:
-        output.value({"program": str(program), "installed": True})
-    else:
-        output.text(f"{program} is installed. Use it: carrel store migrate qdrant")
+    output.value({"program": str(program), "installed": True})
+    output.text(f"{program} is installed. Use it: carrel store migrate qdrant")
     return 0
 
 
@@ -233,14 +224,12 @@ def run_publish(arguments: Namespace, output: Output) -> int:
         )
     finally:
         index.store.close()
-    if output.json:
-        output.value({"address": str(address), **asdict(report)})
-    else:
-        output.text(
-            f"{address} shows {report.commit[:12]} now: {report.chunks:,} chunks of {report.files:,} files; "
-            f"{report.added + report.taken_over:,} are new, {report.removed:,} are gone."
-        )
-        output.note(f"Search it from anywhere: carrel sources add {address}")
+    output.value({"address": str(address), **asdict(report)})
+    output.text(
+        f"{address} shows {report.commit[:12]} now: {report.chunks:,} chunks of {report.files:,} files; "
+        f"{report.added + report.taken_over:,} are new, {report.removed:,} are gone."
+    )
+    output.note(f"Search it from anywhere: carrel sources add {address}")
     return 0
 
 

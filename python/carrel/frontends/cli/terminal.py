@@ -58,15 +58,20 @@ class Output:
         self.json, self.silent = json, silent
 
     def value(self, value: object) -> None:
-        """Print the one JSON value; `value` is a wire struct or plain data."""
+        """Print the one JSON value where `--json` asks for it; `value` is a wire struct or plain data."""
+        if self.json:
+            self.json_line(value)
+
+    def json_line(self, value: object) -> None:
+        """Print a JSON value in any case."""
         import msgspec
 
         if not self.silent:
             _write(single_line(msgspec.json.encode(value)))
 
     def text(self, text: str) -> None:
-        """Print one line. Whatever names and code hold, it stays one line and moves no cursor."""
-        if not self.silent:
+        """Print one line for a person. Whatever names and code hold, it stays one line and moves no cursor."""
+        if not self.json and not self.silent:
             _write(one_line(text).encode())
 
     def styled(self, *parts: tuple[str, str]) -> None:
@@ -110,8 +115,7 @@ class Output:
     def fail(self, message: str) -> None:
         """Say why there is no result."""
         _tell(f"carrel: {message}")
-        if self.json:
-            self.value({"error": one_line(message)})
+        self.value({"error": one_line(message)})
 
     def usage(self, text: str) -> None:
         """Show how a command is written."""

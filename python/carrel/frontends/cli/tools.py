@@ -86,8 +86,7 @@ def _remove(arguments: Namespace, output: Output) -> int:
         if arguments.name in getattr(service.settings, kind):
             set_tool_source(kind, arguments.name, None)
     service.catalogue.store.remove(arguments.name)
-    if output.json:
-        output.value({"removed": arguments.name})
+    output.value({"removed": arguments.name})
     output.note(f"{arguments.name} is removed, and what you approved of it.")
     return 0
 
@@ -102,11 +101,9 @@ def _show_sources(service: ToolService, names: Any, problems: list[str], output:
     """Show what was read of sources."""
     state = service.state()
     tools = [item for item in state.tools if item.tool.source in names]
-    if output.json:
-        output.value(ToolsListResult(tools=tuple(map(from_tool, tools)), problems=(*problems, *state.problems)))
-    else:
-        for item in tools:
-            _show(item, output)
+    output.value(ToolsListResult(tools=tuple(map(from_tool, tools)), problems=(*problems, *state.problems)))
+    for item in tools:
+        _show(item, output)
     for problem in (*problems, *state.problems):
         output.warn(f"problem: {problem}")
     return 1 if problems else 0
@@ -121,8 +118,7 @@ def _approve(arguments: Namespace, output: Output) -> int:
     ]
     if not run_blocking(service.approve(waiting)):
         raise CarrelError("Nothing was approved: the code was not typed")
-    if output.json:
-        output.value({"approved": [item.tool.qualified for item in waiting]})
+    output.value({"approved": [item.tool.qualified for item in waiting]})
     output.note(f"{len(waiting)} approved." if waiting else "No tool waits for you.")
     return 0
 
@@ -131,7 +127,7 @@ def _list(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     state = service.state()
     if arguments.export:
-        output.value(export([item.tool for item in state.tools if item.usable], arguments.export))
+        output.json_line(export([item.tool for item in state.tools if item.usable], arguments.export))
         return 0
     return _show_sources(service, {item.tool.source for item in state.tools}, [], output)
 
@@ -140,8 +136,7 @@ def _search(arguments: Namespace, output: Output) -> int:
     service = _service(output)
     query = ToolQuery(arguments.query, arguments.limit, arguments.risk, tuple(arguments.tag))
     hits = run_blocking(service.search(query, usable_only=False))
-    if output.json:
-        output.value(ToolsSearchResult(tools=tuple(from_tool(stated, item) for item, stated in hits), elapsed_ms=0.0))
+    output.value(ToolsSearchResult(tools=tuple(from_tool(stated, item) for item, stated in hits), elapsed_ms=0.0))
     for item, stated in hits:
         _show(stated, output, f"{item.score:.2f} ")
     if not hits:
@@ -150,8 +145,6 @@ def _search(arguments: Namespace, output: Output) -> int:
 
 
 def _show(stated: StatedTool, output: Output, before: str = "") -> None:
-    if output.json:
-        return
     tool = stated.tool
     mark = "" if stated.usable else f" [{stated.state}: carrel tools approve]"
     about = one_line(" ".join(tool.description.split()))
@@ -179,8 +172,7 @@ def run_pipeline(arguments: Namespace, output: Output) -> int:
 
 
 def _show_run(result: PipelineRunResult, output: Output) -> int:
-    if output.json:
-        output.value(result)
+    output.value(result)
     for step in result.steps:
         failed = f": {one_line(str(step.error))}" if step.error else ""
         output.note(f"step {step.step}: {step.tool}, {step.ms:,.0f} ms, {step.bytes:,} bytes{failed}")
@@ -194,11 +186,9 @@ def _show_run(result: PipelineRunResult, output: Output) -> int:
 
 
 def _show_check(result: PipelineChecked, pipeline: str, output: Output) -> int:
-    if output.json:
-        output.value(result)
-        return 0 if result.ok else 1
+    output.value(result)
     for problem in result.problems:
-        output.warn(f"step {problem.step}: {problem.message}" if isinstance(problem.step, int) else problem.message)
+        output.note(f"step {problem.step}: {problem.message}" if isinstance(problem.step, int) else problem.message)
     if not result.ok:
         return 1
     read, _ = parse(pipeline)

@@ -148,10 +148,8 @@ def _tell(plans: Sequence[_Plan], place: Place, output: Output, *, install: bool
                 **({"error": agent_plan.error} if agent_plan.error else {}),
             }
         )
-        if output.json:
-            continue
         title = agent_plan.agent.title
-        if agent_plan.error:
+        if agent_plan.error and not output.json:
             output.warn(f"{title}: {agent_plan.error}")
         elif not agent_plan.needed:
             output.text(f"{title}: nothing to change")
@@ -160,15 +158,13 @@ def _tell(plans: Sequence[_Plan], place: Place, output: Output, *, install: bool
             output.text(f"{title}: {'entered' if install else 'taken out'} ({written})")
         if trust and not agent_plan.error:
             output.text(f"  {trust}")
-    if output.json:
-        output.value({"agents": rows})
+    output.value({"agents": rows})
 
 
 def _status(names: Sequence[str], place: Place, output: Output) -> int:
     rows = [_row(name, place) for name in names]
-    if output.json:
-        output.value({"agents": rows})
-    for row in () if output.json else rows:
+    output.value({"agents": rows})
+    for row in rows:
         output.text(f"{AGENTS[row['agent']].title}: {row['state']}" + (f" ({row['detail']})" if row["detail"] else ""))
     return 0
 
@@ -215,12 +211,9 @@ def configure(arguments: Namespace, output: Output) -> int:
     inside(file.path, place)
     change = plan(file.path, file.edits, install=install, only=file.wanted)
     backup = apply(change) if change.needed else None
-    if output.json:
-        output.value({"path": str(change.path), "changed": change.needed, "backup": backup and str(backup)})
-    elif not change.needed:
-        output.text(f"{change.path}: nothing to change")
-    else:
-        output.text(f"{change.path}: {'entered' if install else 'taken out'}" + (f" (before: {backup})" if backup else ""))
+    output.value({"path": str(change.path), "changed": change.needed, "backup": backup and str(backup)})
+    done = ("entered" if install else "taken out") if change.needed else "nothing to change"
+    output.text(f"{change.path}: {done}" + (f" (before: {backup})" if backup else ""))
     return 0
 
 
