@@ -1,4 +1,4 @@
-"""Run `carrel doctor`: find what is wrong, and say the remedy. Exit code 1 if anything is broken.
+"""`carrel doctor | selftest`: find what is wrong, and say the remedy. Exit code 1 if anything is broken.
 
 An index is only read, and never in the way of the process that writes it.
 """
@@ -21,15 +21,18 @@ from typing import TYPE_CHECKING, Literal
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.terminal import Output, one_line, unreadable
+from carrel.frontends.common.event_loop import cancellable
 from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused
 from carrel.model.installation import FROM_SOURCE, carrel_version, how_to_install, how_to_reinstall
-from carrel.settings.settings_files import settings_of, user_file
+from carrel.settings.settings import resolve
+from carrel.settings.settings_files import read_user, settings_of, user_file
 from carrel.system.background import run_blocking
 
 if TYPE_CHECKING:
     from carrel.index.replica import VectorReplica
+    from carrel.selftest.checks import Check as SelftestCheck
     from carrel.settings.settings import Settings
 
 
@@ -320,7 +323,7 @@ CHECKS: tuple[Check, ...] = (python, native, settings, cache, index, models, sto
 _SIGNS = {"ok": ("✓", "green"), "note": ("·", "cyan"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 
-def run(arguments: Namespace, output: Output) -> int:
+def run_doctor(arguments: Namespace, output: Output) -> int:
     """Look at everything; one check that fails doesn't hide the others."""
     findings = examine(arguments.path.absolute())
     broken = any(finding.level == "error" for finding in findings)
@@ -362,3 +365,25 @@ def _show(findings: list[Finding], output: Output) -> None:
         console.print(line)
         if finding.remedy:
             console.print(Text(f"  → {one_line(finding.remedy)}", style=colour))
+
+
+_VERDICTS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
+
+
+def run_selftest(arguments: Namespace, output: Output) -> int:
+    """Run ten checks of the remote parts, and show each as it ends."""
+    from carrel.selftest.checks import may_be_live, selftest
+
+    chosen, _ = resolve(read_user())
+    live = arguments.live or may_be_live(chosen)
+    output.note("GitHub is asked itself." if live else "A stand-in on this machine answers for GitHub; --live asks GitHub.")
+
+    def show(check: SelftestCheck) -> None:
+        output.text(f"{check.number:>2} {_VERDICTS[check.verdict]:<8}{check.name} ({check.against}): {check.detail}")
+
+    checks = cancellable(lambda token: run_blocking(selftest(chosen, live=live, program=arguments.qdrant, notify=show), token))
+    failed = sum(check.verdict == "failed" for check in checks)
+    skipped = sum(check.verdict == "skipped" for check in checks)
+    output.value({"ok": not failed, "live": live, "skipped": skipped, "checks": [asdict(check) for check in checks]})
+    output.note(f"{len(checks) - failed - skipped} of {len(checks)} passed, {failed} failed, {skipped} skipped")
+    return int(bool(failed))
