@@ -15,7 +15,7 @@ import tomlkit
 from carrel.frontends.cli.assistants import jsonc
 from carrel.frontends.cli.assistants.jsonc import newline_of
 from carrel.model.errors import CarrelError
-from carrel.settings import settings_lines
+from carrel.settings.settings_writer import with_table
 
 Mine = Callable[[Any], bool]
 """Tell whether a value looks like one that some version of Carrel's installer wrote."""
@@ -161,7 +161,7 @@ def _put_table(text: str, path: tuple[str, ...], value: dict[str, object]) -> st
     standing = _inner(before, path)
     if standing == value:
         return text
-    after = settings_lines.changed(text, path, value) if standing is not None else None
+    after = with_table(text, path, value) if standing is not None else None
     if after is None:
         rest = _without_table(text, path) if standing is not None else text
         end = newline_of(text)
@@ -183,7 +183,7 @@ def _table_at(text: str, path: tuple[str, ...]) -> Any:
 
 
 def _without_table(text: str, path: tuple[str, ...]) -> str:
-    changed = settings_lines.changed(text, path, None)
+    changed = with_table(text, path, None)
     if changed is None:
         raise BadToml(f"{'.'.join(path)} isn't written as a table of its own, [{'.'.join(path)}]")
     return changed
