@@ -57,6 +57,10 @@ class Usage:
     tokens: int = 0
     dollars: float = 0.0
 
+    def __add__(self, more: Usage | Load) -> Usage:
+        amounts = (self.requests + more.requests, self.texts + more.texts, self.characters + more.characters)
+        return Usage(*amounts, self.tokens + more.tokens, self.dollars + more.dollars)
+
 
 class UsageMeter:
     """Keeps to limits and counts. `path` None keeps the counts in this process."""
@@ -158,13 +162,7 @@ class UsageMeter:
                 raise StoreError(
                     f"What was spent can't be read from {self._path} ({error})", "Mend or delete the file."
                 ) from None
-        return Usage(
-            sum(row.requests for row in rows),
-            sum(row.texts for row in rows),
-            sum(row.characters for row in rows),
-            sum(row.tokens for row in rows),
-            sum(row.dollars for row in rows),
-        )
+        return sum(rows, Usage())
 
     def _reserve(self, most: float, destination: Destination, dollars: float) -> Hold:
         """Count dollars where the day's limit has room for them, which no other process can use meanwhile."""
@@ -204,14 +202,7 @@ class UsageMeter:
         return max(requests[0][0] + 60 - now, 0.001) if (many or much) and requests else 0.0
 
     def _remember(self, day: str, destination: Destination, load: Load) -> None:
-        had = self._memory.get((day, destination), Usage())
-        self._memory[day, destination] = Usage(
-            had.requests + load.requests,
-            had.texts + load.texts,
-            had.characters + load.characters,
-            had.tokens + load.tokens,
-            had.dollars + load.dollars,
-        )
+        self._memory[day, destination] = self._memory.get((day, destination), Usage()) + load
 
 
 class _Reservation:
