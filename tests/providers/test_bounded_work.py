@@ -80,7 +80,7 @@ def test_calls_of_one_line_are_taken_up_to_the_limit(monkeypatch: pytest.MonkeyP
         made.append(others)
         return f"id{len(made)}"
 
-    monkeypatch.setattr(ollama, "made_up_id", counted)
+    monkeypatch.setattr("carrel.providers.chat.made_up_id", counted)
     calls: dict[str, object] = {}
     ollama._add([{"function": {"name": "x"}}] * 50_000, calls)  # type: ignore[arg-type]
     assert len(calls) == len(made) == MOST_CALLS + 1

@@ -17,7 +17,6 @@ from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.fakes import FakeMeter, fake_outbound
 from carrel.model.ports import Sampling
 from carrel.model_calls.chat_model import complete
-from carrel.providers import ollama
 from carrel.settings.model_settings import ModelSettings
 
 
@@ -147,7 +146,7 @@ async def test_tokens_are_counted(service: StandIn) -> None:
 
 
 async def test_an_endless_answer_is_cut(service: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ollama, "MOST_CHARACTERS", 2_000)
+    monkeypatch.setattr("carrel.providers.chat.MOST_CHARACTERS", 2_000)
     service.script = [Reply("again and again ", endless=True)]
     answer = await complete(chat("ollama", service.url), ASKED)
     assert (len(answer.text), answer.finish) == (2_000, "length")

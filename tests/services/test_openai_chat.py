@@ -195,7 +195,7 @@ async def test_a_refused_rate_is_waited_for(service: StandIn) -> None:
 
 @pytest.mark.parametrize("endless", [Reply("again and again ", endless=True), Reply("x" * 900, endless=True)])
 async def test_an_endless_answer_is_cut(service: StandIn, endless: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_chat, "MOST_CHARACTERS", 2_000)
+    monkeypatch.setattr("carrel.providers.chat.MOST_CHARACTERS", 2_000)
     service.script = [endless]
     answer = await complete(chat("openai", service.url), ASKED)
     assert (len(answer.text), answer.finish) == (2_000, "length")

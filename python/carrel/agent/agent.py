@@ -15,23 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from carrel.agent.agent_steps import (
-    AskedAgain,
-    AssistantMessage,
-    CallRefused,
-    Event,
-    LimitName,
-    LimitReached,
-    Limits,
-    ModelAsked,
-    Outcome,
-    Repaired,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-    Usage,
-    Wording,
-)
+from carrel.agent import agent_steps as steps
 from carrel.agent.tool_arguments import names_of, problem_with, read_arguments
 from carrel.agent.tool_calls import MOST_CALLS, ShownText, read_calls
 from carrel.agent.window import LONGEST_NAME, Window
@@ -92,10 +76,10 @@ class Agent:
         tools: Sequence[Tool],
         window: Window,
         *,
-        limits: Limits = Limits(),  # noqa: B008 - it can't be changed
-        notify: Callable[[Event], None] = lambda _: None,
+        limits: steps.Limits = steps.Limits(),  # noqa: B008 - it can't be changed
+        notify: Callable[[steps.Event], None] = lambda _: None,
         check: Check | None = None,
-        wording: Wording = Wording(),  # noqa: B008 - likewise
+        wording: steps.Wording = steps.Wording(),  # noqa: B008 - likewise
         options: Sampling = MODEL_DEFAULTS,
         fatal: tuple[type[Exception], ...] = (),
         material: Sequence[str] = (),
@@ -114,10 +98,10 @@ class Agent:
         self._items: list[ContextItem] = []
         self._bad_turns = 0
         self._finish: Finish = "stop"
-        self._limit: LimitName | None = None
+        self._limit: steps.LimitName | None = None
         spec = model.spec
         self._prices = None if spec.price is None or spec.output_price is None else (spec.price / 1e6, spec.output_price / 1e6)
-        self.usage = Usage(cost=None if self._prices is None else 0.0)
+        self.usage = steps.Usage(cost=None if self._prices is None else 0.0)
         if not spec.tools and not window.as_text:
             window.use_text()
 
@@ -126,7 +110,7 @@ class Agent:
         """The lines of the workspace that tools have shown the model so far."""
         return tuple(self._items)
 
-    async def run(self) -> Outcome:
+    async def run(self) -> steps.Outcome:
         """Let the model work until it answers or a limit is reached.
 
         Raises `ProviderError` when the model fails, and what is `fatal`. Where it fails only when it is asked again, its first
@@ -140,7 +124,7 @@ class Agent:
                 said, problem = await self._again(said, problem)
         finally:
             self.usage.milliseconds = round(1000 * (time.monotonic() - self._began), 3)
-        return Outcome(said.text, problem, self._finish, self._limit, self.usage, self.items)
+        return steps.Outcome(said.text, problem, self._finish, self._limit, self.usage, self.items)
 
     async def _work(self) -> Completion:
         while (limit := self._exhausted()) is None:
@@ -149,13 +133,13 @@ class Agent:
                 return said
             await self._run_calls(calls)
         self._limit = limit
-        self._notify(LimitReached(limit))
+        self._notify(steps.LimitReached(limit))
         self._window.say(self._wording.no_more)
         return (await self._turn())[0]
 
     async def _again(self, said: Completion, problem: str) -> tuple[Completion, str]:
         """Ask once more, and say what is wrong with the answer then."""
-        self._notify(AskedAgain(problem))
+        self._notify(steps.AskedAgain(problem))
         for call in said.calls:
             self._window.answer(call, "Not run.")
         self._window.say(self._wording.again.format(problem=problem))
@@ -172,10 +156,10 @@ class Agent:
             return self._check(said.text)
         return "" if said.text.strip() else "it is empty"
 
-    def _exhausted(self) -> LimitName | None:
+    def _exhausted(self) -> steps.LimitName | None:
         """Return which limit the next step would break, with what the last answer needs kept free."""
         usage, limits = self.usage, self._limits
-        used_up: list[tuple[LimitName, bool]] = [
+        used_up: list[tuple[steps.LimitName, bool]] = [
             ("steps", usage.requests >= limits.steps),
             ("calls", usage.calls >= limits.calls),
             ("time", time.monotonic() - self._began >= limits.seconds),
@@ -198,7 +182,7 @@ class Agent:
         usage.requests += 1
         usage.largest = self._window.largest
         usage.prompt_tokens += self._window.size
-        self._notify(ModelAsked(usage.requests, self._window.size))
+        self._notify(steps.ModelAsked(usage.requests, self._window.size))
         self._pay(self._window.size, 0)
         shown, answer = ShownText(), _Answer()
         try:
@@ -211,15 +195,15 @@ class Agent:
             self._pay(0, spent)
         self._finish = answer.finish or "stop"
         if self._finish == "length":
-            self._notify(LimitReached("answer"))
+            self._notify(steps.LimitReached("answer"))
         said = self._read(Completion(text, tuple(answer.calls), self._finish))
         in_text = bool(said.calls) and not answer.calls
         if not in_text and (rest := shown.rest()):
-            self._notify(TextDelta(whole_characters(rest)))
+            self._notify(steps.TextDelta(whole_characters(rest)))
         calls = self._readable(said.calls)
         said = self._window.record_response(replace(said, calls=tuple(item.call for item in calls)))
         if said.text.strip():
-            self._notify(AssistantMessage(said.text, answer=not said.calls))
+            self._notify(steps.AssistantMessage(said.text, answer=not said.calls))
         return said, [replace(item, call=call) for item, call in zip(calls, said.calls, strict=True)]
 
     async def _listen(self, answer: _Answer, messages: Sequence[Message], shown: ShownText) -> None:
@@ -261,7 +245,7 @@ class Agent:
             answer.text.append(text)
             answer.length += len(delta.text)
             if piece := shown.add(text):
-                self._notify(TextDelta(whole_characters(piece)))
+                self._notify(steps.TextDelta(whole_characters(piece)))
         answer.empty += not text
         answer.calls += [call for call in delta.calls if isinstance(call, ToolCall)][: MOST_CALLS - len(answer.calls)]
         answer.finish = delta.finish or answer.finish
@@ -278,7 +262,7 @@ class Agent:
         if reading is None:
             return said
         if not self._window.as_text:
-            self._notify(Repaired("a call of a tool that stood in the text"))
+            self._notify(steps.Repaired("a call of a tool that stood in the text"))
         calls = tuple(ToolCall("", call.name, RawArguments(call.arguments)) for call in reading.calls)
         return replace(said, text=reading.text, calls=calls)
 
@@ -317,7 +301,7 @@ class Agent:
         if arguments is None:
             return _Call(call, "Not run: the arguments are not a JSON object that can be read.")
         if mended:
-            self._notify(Repaired(f"the arguments of {call.name}"))
+            self._notify(steps.Repaired(f"the arguments of {call.name}"))
         problem = problem_with(arguments, tool.spec.schema)
         return _Call(replace(call, arguments=arguments), f"Not run: {problem}" if problem else "")
 
@@ -327,7 +311,7 @@ class Agent:
         self._bad_turns = self._bad_turns + 1 if all(item.problem for item in calls) else 0
         if self._bad_turns >= _BAD_TURNS and not self._window.as_text:
             self._window.use_text()
-            self._notify(Repaired("the tools are offered in words, since no call of the last turns could be run"))
+            self._notify(steps.Repaired("the tools are offered in words, since no call of the last turns could be run"))
 
     async def _run_call(self, item: _Call) -> None:
         """Run a call and give the model its result. What is wrong with a call is the model's to mend."""
@@ -337,11 +321,11 @@ class Agent:
             return
         self.usage.calls += 1  # a call that can't be run counts too, or it could be made for ever
         if problem:
-            self._notify(CallRefused(call.name, problem))
+            self._notify(steps.CallRefused(call.name, problem))
             self._window.answer(call, problem)
             return
         key = json.dumps([call.name, call.arguments], sort_keys=True)
-        self._notify(ToolStarted(call.name, call.arguments))
+        self._notify(steps.ToolStarted(call.name, call.arguments))
         began = time.perf_counter()
         before = self._seen.get(key)
         result = before or self._cut(await self._result(self._tools[call.name], call.arguments))
@@ -351,7 +335,7 @@ class Agent:
             if not result.is_error:  # what failed may succeed the next time
                 self._seen[key] = result
         elapsed = round(1000 * (time.perf_counter() - began), 3)
-        self._notify(ToolFinished(call.name, call.arguments, result, elapsed, repeated=before is not None))
+        self._notify(steps.ToolFinished(call.name, call.arguments, result, elapsed, repeated=before is not None))
         self._window.answer(call, (_REPEATED if before else "") + result.text, result.note or None)
 
     async def _result(self, tool: Tool, arguments: Mapping[str, Any]) -> ToolResult:

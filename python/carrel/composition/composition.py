@@ -20,21 +20,8 @@ import msgspec
 
 from carrel.composition.models import JUDGE, bundled, chat_models, embedders, rerankers
 from carrel.composition.outbound import OutboundServices
+from carrel.index import index_opening as opening
 from carrel.index.index_location import INDEX_FILE, IndexLocation, cache_root, clean_up, discard, locate, prepare
-from carrel.index.index_opening import (
-    IndexPlace,
-    LineWindows,
-    ModelFolder,
-    cut_options,
-    folder_of,
-    line_windows,
-    open_kept,
-    open_temporary,
-    others,
-    question_mask,
-    walk_options,
-)
-from carrel.index.index_opening import clean_up as clean_up_models
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError, InvalidInput, NewerFormat, ProviderError, StoreError
 from carrel.model.remote import Confirm, RemoteEmbedder, refuse
@@ -118,7 +105,7 @@ class Composition:
 
         cache = EmbeddingCache(cache_root(settings)[0].parent / EMBEDDING_CACHE)
         team = self.team_cache(settings)
-        return CachedEmbedder(made, cache, question_mask(settings), team, msgspec.json.encode(chosen).decode())
+        return CachedEmbedder(made, cache, opening.question_mask(settings), team, msgspec.json.encode(chosen).decode())
 
     def team_cache(self, settings: Settings) -> TeamCache | None:
         """Return the team's cache of vectors; None where none is set. Equal settings have one, which knows whether it answers."""
@@ -190,13 +177,12 @@ class Composition:
         """Return the tools of the person's sources and of a workspace. Without `confirm` no person can be asked."""
         from carrel.composition.tools import tool_catalogue, tool_index
         from carrel.extensions.tools.tool_service import ToolService
-        from carrel.index.index_opening import secret_options
         from carrel.question.question_secrets import mask_by
 
         self.outbound.use(settings)
         if self._tools is None:
             self._tools = tool_catalogue(self.outbound.current, tool_index)
-        mask = mask_by(secret_options(settings))
+        mask = mask_by(opening.secret_options(settings))
         return ToolService(self._tools, settings.tools, bundled(), confirm, own_tools, self.audit, settings.allow, mask)
 
     def new_token(self) -> CancelToken:
@@ -230,7 +216,7 @@ class Composition:
             return True
         return any(getattr(old, key) != getattr(new, key) for key in OF_THE_INDEX)
 
-    def open_index(self, root: Path, settings: Settings, *, windows: LineWindows | None = None) -> OpenIndex:
+    def open_index(self, root: Path, settings: Settings, *, windows: opening.LineWindows | None = None) -> OpenIndex:
         """Open or create the index of `root`. Raises `StoreError`.
 
         One that is cut by `windows` of lines is another index, unless the settings ask for the same.
@@ -248,7 +234,7 @@ class Composition:
             index = self._open(place, model)
             index.unusable = problem
             return index
-        folder = folder_of(place.location.directory, model.spec.id)
+        folder = opening.folder_of(place.location.directory, model.spec.id)
         if self._embedder is not None:
             return self._open(place, model, folder)
         if isinstance(model, RemoteEmbedder) and folder.exists:
@@ -269,7 +255,7 @@ class Composition:
     def open_model_index(self, root: Path, settings: Settings, model: RemoteEmbedder) -> OpenIndex:
         """Open or create the index of a remote model, to fill it beside the one that answers. Raises `StoreError`."""
         place = self._place(root, settings, None)
-        index = self._open(place, model, folder_of(place.location.directory, model.spec.id), kept_only=True)
+        index = self._open(place, model, opening.folder_of(place.location.directory, model.spec.id), kept_only=True)
         if index is None or index.not_kept:
             where = place.location.directory
             if index:
@@ -281,12 +267,12 @@ class Composition:
 
     def known_dim(self, root: Path, settings: Settings, model: RemoteEmbedder) -> int:
         """Return the dimension of a model: its own, or what was learned before; 0 where nobody knows it."""
-        return model.spec.dim or folder_of(locate(root, settings).directory, model.spec.id).dim
+        return model.spec.dim or opening.folder_of(locate(root, settings).directory, model.spec.id).dim
 
     def discard_index(self, root: Path, settings: Settings) -> int:
         """Delete an index of a newer Carrel; return its bytes. Raises `StoreError`."""
         home = self.index_folder(root, settings)
-        return sum(discard(directory) for directory in (home, *others(home)) if (directory / INDEX_FILE).exists())
+        return sum(discard(directory) for directory in (home, *opening.others(home)) if (directory / INDEX_FILE).exists())
 
     def clear_others(self, root: Path, settings: Settings, index: OpenIndex) -> None:
         """Delete what other models than that of `index` have of the workspace. Raises `StoreError`."""
@@ -294,11 +280,13 @@ class Composition:
 
         place = self._place(root, settings, None)
         home, used = place.location.directory, index.directory
-        for directory in (*([home] if used != home else []), *others(home, used)):
+        for directory in (*([home] if used != home else []), *opening.others(home, used)):
             if not (directory / INDEX_FILE).exists():
                 continue
             try:
-                store = Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk_options(settings), cut=place.cut)
+                store = Store.open(
+                    str(directory), str(root), embedder_id="", dim=0, walk=opening.walk_options(settings), cut=place.cut
+                )
             except NewerFormat:
                 discard(directory)
                 continue
@@ -315,9 +303,9 @@ class Composition:
         except InvalidInput as error:
             return bundled(), f"The embedding model that is set can't be used, so the bundled one answers: {error}"
 
-    def _place(self, root: Path, settings: Settings, windows: LineWindows | None) -> IndexPlace:
+    def _place(self, root: Path, settings: Settings, windows: opening.LineWindows | None) -> opening.IndexPlace:
         location = locate(root, settings)
-        if windows and windows != line_windows(settings):
+        if windows and windows != opening.line_windows(settings):
             name = f"{location.directory.name}-lines-{windows[0]}-{windows[1]}"
             location = replace(location, directory=location.directory.with_name(name))
         refused: OSError | None = None
@@ -325,14 +313,16 @@ class Composition:
             prepare(location, root)
         except OSError as error:
             refused = error
-        return IndexPlace(root, settings, location, cut_options(settings, windows), refused)
+        return opening.IndexPlace(root, settings, location, opening.cut_options(settings, windows), refused)
 
     @overload
-    def _open(self, place: IndexPlace, model: Embedder, folder: ModelFolder | None = None) -> OpenIndex: ...
+    def _open(self, place: opening.IndexPlace, model: Embedder, folder: opening.ModelFolder | None = None) -> OpenIndex: ...
     @overload
-    def _open(self, place: IndexPlace, model: Embedder, folder: ModelFolder, *, kept_only: Literal[True]) -> OpenIndex | None: ...
     def _open(
-        self, place: IndexPlace, model: Embedder, folder: ModelFolder | None = None, *, kept_only: bool = False
+        self, place: opening.IndexPlace, model: Embedder, folder: opening.ModelFolder, *, kept_only: Literal[True]
+    ) -> OpenIndex | None: ...
+    def _open(
+        self, place: opening.IndexPlace, model: Embedder, folder: opening.ModelFolder | None = None, *, kept_only: bool = False
     ) -> OpenIndex | None:
         """Open an index, in its model's own folder if it has one; None where it can't be kept and `kept_only` is asked."""
         from carrel.providers.tokenizers import ExactTokenizer
@@ -344,15 +334,15 @@ class Composition:
                 folder.prepare(model.spec.dim)
             except OSError as error:
                 place = replace(place, refused=place.refused or error)
-        index = open_kept(place, model)
+        index = opening.open_kept(place, model)
         if index is None and kept_only:
             return None
-        index = index or open_temporary(place, model)
+        index = index or opening.open_temporary(place, model)
         index.home = home
         index.counter = ExactTokenizer()
         index.read_meta()
         self._clean_up(replace(place.location, directory=home))
-        for gone in clean_up_models(home, index.directory):
+        for gone in opening.clean_up(home, index.directory):
             log.info("Deleted the index of a model that nobody used for 30 days: %s", gone.name)
         return index
 
@@ -361,7 +351,7 @@ class Composition:
         from carrel.model.native import CutOptions, Store
 
         directory.mkdir(parents=True, exist_ok=True)
-        walk = walk_options(replace(settings, editor_exclude=()))
+        walk = opening.walk_options(replace(settings, editor_exclude=()))
         return Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk, cut=CutOptions())
 
     def attach_replica(self, index: OpenIndex, settings: Settings) -> None:
@@ -381,12 +371,12 @@ class Composition:
         except StoreError as error:
             index.no_replica = str(error)
 
-    def memory_index(self, *, windows: LineWindows | None = None) -> OpenIndex:
+    def memory_index(self, *, windows: opening.LineWindows | None = None) -> OpenIndex:
         """Open an empty index that touches no disk, for texts that a caller has."""
         from carrel.model.native import Store, WalkOptions
         from carrel.settings.settings import Settings
 
-        cut, embedder = cut_options(Settings(), windows), self.embedder(Settings())
+        cut, embedder = opening.cut_options(Settings(), windows), self.embedder(Settings())
         spec = embedder.spec
         store = Store.open("", "", embedder_id=spec.id, dim=spec.dim, walk=WalkOptions(), cut=cut, in_memory=True)
         return OpenIndex(Path(), store, embedder, Path())
@@ -441,7 +431,7 @@ class Composition:
             settings.planner_seconds,
             settings.reranker_seconds,
             problem=" ".join(problems) or None,
-            mask=question_mask(settings),
+            mask=opening.question_mask(settings),
         )
 
     def _clean_up(self, location: IndexLocation) -> None:

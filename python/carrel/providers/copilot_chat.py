@@ -25,16 +25,7 @@ from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.outbound import Admission, Destination, Load, Outbound, Secret, Sent, admitted, note
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, Sampling
 from carrel.model.structs import whole_characters
-from carrel.providers.chat import (
-    IDLE_SECONDS,
-    MOST_CHARACTERS,
-    chat_load,
-    finish_of,
-    made_up_id,
-    sent_arguments,
-    spec_of,
-    tokens_of,
-)
+from carrel.providers import chat
 from carrel.providers.copilot_program import NOT_SIGNED_IN, Connect, Program, connect
 from carrel.providers.service import Service, as_code, refusal
 from carrel.settings.model_settings import ModelSettings
@@ -48,7 +39,7 @@ def copilot_chat(options: ModelSettings, outbound: Outbound) -> CopilotChat:
     """Make a chat model of Copilot, or of the OpenAI-compatible service at `baseUrl` by its program. Raises `InvalidInput`."""
     service = Service("copilot", "Copilot", options.base_url or BASE_URL, "chat")
     model = options.model or DEFAULT_MODEL
-    spec = spec_of("copilot", model, options, window=WINDOW, max_output=None, leaves_machine=service.leaves_machine)
+    spec = chat.spec_of("copilot", model, options, window=WINDOW, max_output=None, leaves_machine=service.leaves_machine)
     return CopilotChat(service, model, spec, options.key, outbound)
 
 
@@ -89,7 +80,7 @@ class CopilotChat:
         program = self._program()
         session = program.take(lambda waiting: bool(waiting.results(messages)))
         sent = sum(len(message.text) for message in (messages if session is None else session.results(messages)))
-        load = chat_load(self.spec, len(messages), sent, tokens_of(sent))
+        load = chat.chat_load(self.spec, len(messages), sent, chat.tokens_of(sent))
         load = load if self._own_model else replace(load, priced=True)  # its subscription is paid, not its tokens
         waits = False
         admission: Admission | None = None
@@ -182,7 +173,7 @@ class CopilotChat:
         return session
 
     def _count(self, destination: Destination, load: Load, session: _Session) -> None:
-        prompt, answer = session.prompt_tokens or load.tokens, session.answer_tokens or tokens_of(session.received)
+        prompt, answer = session.prompt_tokens or load.tokens, session.answer_tokens or chat.tokens_of(session.received)
         dollars = (prompt * (self.spec.price or 0.0) + answer * (self.spec.output_price or 0.0)) / 1e6
         more = Load(tokens=prompt + answer - load.tokens, dollars=dollars - load.dollars, requests=0)
         note(Sent(destination, "chat", more))
@@ -260,7 +251,7 @@ class _Session:
                     self.answer_tokens += int(data.output_tokens or 0)
                     reason = data.finish_reason or reason
                 case "external_tool.requested":
-                    identity = made_up_id(self.requests)
+                    identity = chat.made_up_id(self.requests)
                     self.requests[identity] = data.request_id
                     arguments = data.arguments if isinstance(data.arguments, dict) else {}
                     calls.append(ToolCall(identity, data.tool_name, arguments))
@@ -271,13 +262,13 @@ class _Session:
                     raise _failure(data, self.service)
                 case "session.idle":
                     self.idle = True
-                    yield Delta(finish=finish_of(reason, ()))
+                    yield Delta(finish=chat.finish_of(reason, ()))
                     return
-            text = text[: MOST_CHARACTERS - self.received]
+            text = text[: chat.MOST_CHARACTERS - self.received]
             self.received += len(text)
             if text:
                 yield Delta(text)
-            if self.received >= MOST_CHARACTERS:
+            if self.received >= chat.MOST_CHARACTERS:
                 yield Delta(finish="length")
                 return
             if calls and not expected:
@@ -295,10 +286,10 @@ class _Session:
 
     async def _next(self) -> Any:
         try:
-            async with asyncio.timeout(IDLE_SECONDS):
+            async with asyncio.timeout(chat.IDLE_SECONDS):
                 return await self.events.get()
         except TimeoutError:
-            raise ProviderError(f"Copilot's program said nothing for {IDLE_SECONDS:g} s.", retryable=True) from None
+            raise ProviderError(f"Copilot's program said nothing for {chat.IDLE_SECONDS:g} s.", retryable=True) from None
 
 
 def _failure(data: Any, service: Service) -> ProviderError:
@@ -324,7 +315,7 @@ def _prompt(messages: Sequence[Message]) -> str:
         if message.role == "tool":
             line["tool"] = names.get(message.call_id, "")
         if message.calls:
-            line["calls"] = [{"tool": call.name, "arguments": dict(sent_arguments(call))} for call in message.calls]
+            line["calls"] = [{"tool": call.name, "arguments": dict(chat.sent_arguments(call))} for call in message.calls]
         lines.append(json.dumps(line, ensure_ascii=False))
     return "\n".join(["The conversation so far, a JSON object a message. Go on after the last one.", *lines])
 

@@ -15,23 +15,7 @@ from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, EmbeddingSpec, Sampling
-from carrel.providers.chat import (
-    MOST_CALLS,
-    MOST_CHARACTERS,
-    THINKING_TOKENS,
-    UNKNOWN_WINDOW,
-    Bill,
-    as_function,
-    characters_of,
-    finish_of,
-    made_up_id,
-    name_for_service,
-    patient,
-    read_arguments,
-    required_model,
-    sent_arguments,
-    spec_of,
-)
+from carrel.providers import chat
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
 from carrel.providers.event_stream import fault_within
 from carrel.providers.http import MOST_BYTES, ServiceClient, ServiceModel, Sleep, key_for
@@ -43,9 +27,11 @@ BASE_URL = "http://localhost:11434"
 
 def ollama_chat(options: ModelSettings, outbound: Outbound) -> OllamaChat:
     """Make a chat model of the Ollama at `baseUrl`. Raises `InvalidInput`."""
-    model = required_model(options, "qwen3")
-    service = patient(Service("ollama", "Ollama", _address(options), "chat"))
-    spec = spec_of("ollama", model, options, window=UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine)
+    model = chat.required_model(options, "qwen3")
+    service = chat.patient(Service("ollama", "Ollama", _address(options), "chat"))
+    spec = chat.spec_of(
+        "ollama", model, options, window=chat.UNKNOWN_WINDOW, max_output=None, leaves_machine=service.leaves_machine
+    )
     return OllamaChat(ServiceClient(service, outbound, key_for(outbound, service, options.key, is_home=False)), model, spec)
 
 
@@ -74,7 +60,7 @@ class OllamaChat(ServiceModel):
                 f"The model {self._model} can't call tools", "Set `model` to one that can, or `tools` of the model to false."
             )
         body = self._body(messages, tools, options)
-        bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
+        bill = chat.Bill(self._client, self.spec, len(messages), chat.characters_of(messages, body))
         calls: dict[str, ToolCall] = {}
         reason: object = None
         read = 0
@@ -87,7 +73,7 @@ class OllamaChat(ServiceModel):
                         said = piece.get("message")
                         said = said if isinstance(said, dict) else {}
                         text = said.get("content")
-                        text = text[: MOST_CHARACTERS - bill.received] if isinstance(text, str) else ""
+                        text = text[: chat.MOST_CHARACTERS - bill.received] if isinstance(text, str) else ""
                         bill.received += len(text) + _add(said.get("tool_calls"), calls)
                         if text:
                             yield Delta(text)
@@ -95,7 +81,7 @@ class OllamaChat(ServiceModel):
                             bill.prompt, bill.answer = piece.get("prompt_eval_count"), piece.get("eval_count")
                             reason = piece.get("done_reason") or "stop"
                             break
-                        if bill.received >= MOST_CHARACTERS or len(calls) > MOST_CALLS:
+                        if bill.received >= chat.MOST_CHARACTERS or len(calls) > chat.MOST_CALLS:
                             reason = "length"
                             break
                 finally:
@@ -104,8 +90,8 @@ class OllamaChat(ServiceModel):
             raise self._named(error) from None
         if reason is None:
             raise ProviderError("Ollama broke off in the middle of an answer.", retryable=True)
-        made = tuple(calls.values())[:MOST_CALLS]
-        yield Delta(calls=made, finish=finish_of(reason, made))
+        made = tuple(calls.values())[: chat.MOST_CALLS]
+        yield Delta(calls=made, finish=chat.finish_of(reason, made))
 
     async def _capabilities(self) -> frozenset[str]:
         """Return what the model can do, asked once; a window that is longer than its own is cut to that."""
@@ -148,7 +134,7 @@ class OllamaChat(ServiceModel):
         chosen: dict[str, Any] = {"num_ctx": self.spec.window}
         if longest is not None:
             thinks = "thinking" in (self._abilities or ()) and options.max_tokens is not None
-            chosen["num_predict"] = min(longest, self.spec.max_output or longest) + (THINKING_TOKENS if thinks else 0)
+            chosen["num_predict"] = min(longest, self.spec.max_output or longest) + (chat.THINKING_TOKENS if thinks else 0)
         if options.temperature is not None:
             chosen["temperature"] = options.temperature
         if options.stop:
@@ -157,17 +143,18 @@ class OllamaChat(ServiceModel):
         said = [_message(message, names) for message in messages]
         body: dict[str, Any] = {"model": self._model, "messages": said, "stream": True, "options": chosen}
         if tools:
-            body["tools"] = [as_function(tool) for tool in tools]
+            body["tools"] = [chat.as_function(tool) for tool in tools]
         return body
 
 
 def _message(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.role == "tool":
-        made["tool_name"] = name_for_service(names.get(message.call_id, ""))
+        made["tool_name"] = chat.name_for_service(names.get(message.call_id, ""))
     if message.calls:
         made["tool_calls"] = [
-            {"function": {"name": name_for_service(call.name), "arguments": dict(sent_arguments(call))}} for call in message.calls
+            {"function": {"name": chat.name_for_service(call.name), "arguments": dict(chat.sent_arguments(call))}}
+            for call in message.calls
         ]
     return made
 
@@ -176,15 +163,15 @@ def _add(pieces: object, calls: dict[str, ToolCall]) -> int:
     """Take the calls of a piece, which are whole, by their ids, until there are too many. Return their characters."""
     added = 0
     for piece in pieces if isinstance(pieces, list) else ():
-        if len(calls) > MOST_CALLS:
+        if len(calls) > chat.MOST_CALLS:
             break
         function = piece.get("function") if isinstance(piece, dict) else None
         if not isinstance(function, dict):
             continue
         name, written = function.get("name"), function.get("arguments")
         identity = piece.get("id")
-        identity = identity if isinstance(identity, str) and identity and identity not in calls else made_up_id(calls)
-        calls[identity] = ToolCall(identity, name if isinstance(name, str) else "", read_arguments(written))
+        identity = identity if isinstance(identity, str) and identity and identity not in calls else chat.made_up_id(calls)
+        calls[identity] = ToolCall(identity, name if isinstance(name, str) else "", chat.read_arguments(written))
         added += len(str(written))
     return added
 

@@ -20,23 +20,7 @@ from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, EmbeddingSpec, Sampling
-from carrel.providers.chat import (
-    MOST_CALLS,
-    MOST_CHARACTERS,
-    THINKING_TOKENS,
-    UNKNOWN_WINDOW,
-    Bill,
-    as_function,
-    characters_of,
-    finish_of,
-    made_up_id,
-    name_for_service,
-    patient,
-    read_arguments,
-    required_model,
-    sent_arguments,
-    spec_of,
-)
+from carrel.providers import chat
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.event_stream import events
 from carrel.providers.http import KeyAuth, ServiceClient, ServiceModel, Sleep, key_for
@@ -88,16 +72,16 @@ def openai_chat(provider: str, options: ModelSettings, outbound: Outbound) -> Op
     """Make a chat model of one of `SERVICES`, or of the service at `baseUrl`. Raises `InvalidInput`."""
     title, url = SERVICES[provider]
     home = Service(provider, title, url, "chat")
-    service = patient(replace(home, base_url=options.base_url or url))
+    service = chat.patient(replace(home, base_url=options.base_url or url))
     host = service.destination.host
     is_home = service.destination == home.destination
     if not is_home:
         service = replace(service, title="The chat service")
-    model = options.model or (DEFAULT_MODEL if is_home and provider == "openai" else required_model(options, "qwen3-coder"))
+    model = options.model or (DEFAULT_MODEL if is_home and provider == "openai" else chat.required_model(options, "qwen3-coder"))
     azure = host.endswith(_AZURE)
     auth = key_for(outbound, service, options.key, is_home=is_home, header="api-key" if azure else "Authorization")
     window, longest = known_limits(model)
-    spec = spec_of(provider, model, options, window=window, max_output=longest, leaves_machine=service.leaves_machine)
+    spec = chat.spec_of(provider, model, options, window=window, max_output=longest, leaves_machine=service.leaves_machine)
     thinks = any(is_of_family(part, _THINKS) for part in model.split("/") if not part.lower().startswith("gpt-5-chat"))
     dialect = Dialect(thinks, completion_tokens=thinks or azure or (is_home and provider == "openai"))
     return OpenAIChat(ServiceClient(service, outbound, auth), model, spec, dialect)
@@ -108,7 +92,7 @@ def known_limits(model: str) -> tuple[int, int | None]:
     for name, window, longest in _MODELS:
         if re.match(rf"(?:[\w.-]+/)*(?:{name})(?![a-z0-9])", model, re.IGNORECASE):
             return window, longest or None
-    return UNKNOWN_WINDOW, None
+    return chat.UNKNOWN_WINDOW, None
 
 
 class OpenAIChat(ServiceModel):
@@ -127,7 +111,7 @@ class OpenAIChat(ServiceModel):
     ) -> AsyncIterator[Delta]:
         """Give the answer piece by piece. One that is too long ends as `length`."""
         body = self._body(messages, tools, options)
-        bill = Bill(self._client, self.spec, len(messages), characters_of(messages, body))
+        bill = chat.Bill(self._client, self.spec, len(messages), chat.characters_of(messages, body))
         calls, reason, ended = _Calls(), None, False
         deadline: float | None = None
         async with aclosing(self._events(body, bill)) as pieces:
@@ -151,22 +135,22 @@ class OpenAIChat(ServiceModel):
                 if reason or choice is None:
                     continue
                 said = choice.get("delta") or choice.get("message")
-                text = _text(said)[: MOST_CHARACTERS - bill.received]
+                text = _text(said)[: chat.MOST_CHARACTERS - bill.received]
                 bill.received += len(text) + calls.add(said)
                 if text:
                     yield Delta(text)
                 reason = choice.get("finish_reason")
                 if reason:
                     deadline = asyncio.get_running_loop().time() + REST_SECONDS
-                elif bill.received >= MOST_CHARACTERS or calls.full:
+                elif bill.received >= chat.MOST_CHARACTERS or calls.full:
                     reason = "length"
                     break
         if not (reason or ended):
             raise ProviderError(f"{self._client.service.title} broke off in the middle of an answer.", retryable=True)
         made = calls.made()
-        yield Delta(calls=made, finish=finish_of(reason, made))
+        yield Delta(calls=made, finish=chat.finish_of(reason, made))
 
-    async def _events(self, body: dict[str, Any], bill: Bill) -> AsyncGenerator[dict[str, Any] | None, None]:
+    async def _events(self, body: dict[str, Any], bill: chat.Bill) -> AsyncGenerator[dict[str, Any] | None, None]:
         """Give the answer's pieces, None at its announced end."""
         for wished in (True, False) if self._counts is None else (self._counts,):
             begun = False
@@ -188,11 +172,11 @@ class OpenAIChat(ServiceModel):
     def _body(self, messages: Sequence[Message], tools: Sequence[ToolSpec], options: Sampling) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._model, "messages": [_message(message) for message in messages], "stream": True}
         if tools and self.spec.tools:
-            body["tools"] = [as_function(tool) for tool in tools]
+            body["tools"] = [chat.as_function(tool) for tool in tools]
         longest = self.spec.max_output if options.max_tokens is None else options.max_tokens
         if longest is not None:
             longest = min(longest, self.spec.max_output or longest)
-            longest += THINKING_TOKENS if self._dialect.thinks and options.max_tokens is not None else 0
+            longest += chat.THINKING_TOKENS if self._dialect.thinks and options.max_tokens is not None else 0
             body["max_completion_tokens" if self._dialect.completion_tokens else "max_tokens"] = longest
         if not self._dialect.thinks:
             if options.temperature is not None:
@@ -221,7 +205,7 @@ class _Calls:
     @property
     def full(self) -> bool:
         """Tell whether there are more calls than any answer needs."""
-        return len(self._calls) > MOST_CALLS
+        return len(self._calls) > chat.MOST_CALLS
 
     def add(self, said: object) -> int:
         """Take the calls of a piece; return how many characters they had."""
@@ -231,11 +215,11 @@ class _Calls:
     def made(self) -> tuple[ToolCall, ...]:
         """Return the calls, each with an id of its own."""
         made: list[ToolCall] = []
-        for call in self._calls[:MOST_CALLS]:
+        for call in self._calls[: chat.MOST_CALLS]:
             others = {other.id for other in made}
-            identity = call.id if call.id and call.id not in others else made_up_id(others)
+            identity = call.id if call.id and call.id not in others else chat.made_up_id(others)
             written = "".join(call.written) if call.arguments is None else call.arguments
-            made.append(ToolCall(identity, call.name, read_arguments(written)))
+            made.append(ToolCall(identity, call.name, chat.read_arguments(written)))
         return tuple(made)
 
     def _add(self, piece: dict[str, Any]) -> int:
@@ -296,7 +280,10 @@ def _message(message: Message) -> dict[str, Any]:
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": name_for_service(call.name), "arguments": json.dumps(sent_arguments(call), ensure_ascii=False)},
+            "function": {
+                "name": chat.name_for_service(call.name),
+                "arguments": json.dumps(chat.sent_arguments(call), ensure_ascii=False),
+            },
         }
         for call in message.calls
     ]

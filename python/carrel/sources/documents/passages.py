@@ -14,16 +14,7 @@ from carrel.model.local_index import SnapshotView
 from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.merge import merge_by_score
 from carrel.search.retriever import Ranking
-from carrel.sources.documents.freshness import (
-    HEAD_CHARACTERS,
-    LEAST_OF_A_SCORE,
-    SECONDS_A_DAY,
-    DocumentFacts,
-    document_key,
-    facts_of,
-    remaining,
-    superseded,
-)
+from carrel.sources.documents import freshness
 
 LEAST_RELEVANCE = 0.05
 """What is below it isn't given from a source that wasn't asked for by name."""
@@ -32,18 +23,18 @@ LEAST_RELEVANCE = 0.05
 _MOST_LOOKED_AT = 200
 
 
-def document_facts(view: SnapshotView, path: str) -> DocumentFacts:
+def document_facts(view: SnapshotView, path: str) -> freshness.DocumentFacts:
     """Return what a document says of itself at its head, as it stands now."""
-    return facts_of((view.text(path) or "")[:HEAD_CHARACTERS], path)
+    return freshness.facts_of((view.text(path) or "")[: freshness.HEAD_CHARACTERS], path)
 
 
 @dataclass(slots=True)
 class FactsCache:
     """What the documents of one index say of themselves, by path, as long as their content is the same."""
 
-    facts: dict[str, tuple[str, DocumentFacts]] = field(default_factory=dict)
+    facts: dict[str, tuple[str, freshness.DocumentFacts]] = field(default_factory=dict)
 
-    def of(self, view: SnapshotView, path: str, content_hash: str) -> DocumentFacts:
+    def of(self, view: SnapshotView, path: str, content_hash: str) -> freshness.DocumentFacts:
         """Return the facts of one document, read again where it changed."""
         entry = self.facts.get(path)
         if entry is None or entry[0] != content_hash:
@@ -85,19 +76,19 @@ def passages(
     """
     facts = {hit.chunk.path: cache.of(view, hit.chunk.path, hit.chunk.content_hash) for hit in hits}
     paths = {hit.chunk.path for hit in hits}
-    keys = {document_key(path) for path in paths}
-    siblings = [path for path in view.paths() if document_key(path) in keys]
+    keys = {freshness.document_key(path) for path in paths}
+    siblings = [path for path in view.paths() if freshness.document_key(path) in keys]
     for path in siblings:  # few: the versions of what was found
         if path not in facts and (chunks := view.file_chunks(path)):
             facts[path] = cache.of(view, path, chunks[0].content_hash)
-    newer, now = superseded(siblings, facts), time.time()
+    newer, now = freshness.superseded(siblings, facts), time.time()
     results = []
     for hit in hits:
         path = hit.chunk.path
         if newer.get(path) in paths:
             continue
         passage = _with_facts(hit, facts[path], newer.get(path), shown, now)
-        if max_age_days is None or now - passage.chunk.updated_at <= max_age_days * SECONDS_A_DAY:
+        if max_age_days is None or now - passage.chunk.updated_at <= max_age_days * freshness.SECONDS_A_DAY:
             results.append(passage)
     return sorted(results, key=lambda hit: -hit.score)
 
@@ -110,7 +101,7 @@ def fresh(ranking: Ranking) -> Ranking:
     days = ranking.query.filters.max_age_days
     if days is None:
         return ranking
-    oldest, view = time.time() - days * SECONDS_A_DAY, ranking.view
+    oldest, view = time.time() - days * freshness.SECONDS_A_DAY, ranking.view
 
     @cache
     def is_fresh(path: str) -> bool:
@@ -124,10 +115,10 @@ def fresh(ranking: Ranking) -> Ranking:
     return replace(ranking, order=replace(ranking.order, places=places))
 
 
-def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
+def _with_facts(hit: Hit, facts: freshness.DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
     chunk = _without_front_matter(hit.chunk)
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
-    age = (now - at) / SECONDS_A_DAY
+    age = (now - at) / freshness.SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
     notes = [
         f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else "",
@@ -135,7 +126,7 @@ def _with_facts(hit: Hit, facts: DocumentFacts, newer: str | None, shown: Shown,
         f"updated {datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if shown.dated else "",
     ]
     origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
-    kept = LEAST_OF_A_SCORE if newer else remaining(age, shown.outdated_after)
+    kept = freshness.LEAST_OF_A_SCORE if newer else freshness.remaining(age, shown.outdated_after)
     chunk = replace(
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )

@@ -19,19 +19,8 @@ from carrel.frontends.lsp.convert import convert_chat
 from carrel.frontends.lsp.convert import convert_questions as convert
 from carrel.frontends.lsp.convert.replies import on_wire, with_receipt
 from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
+from carrel.frontends.lsp.messages import chat_messages as chat_wire
 from carrel.frontends.lsp.messages import question_messages as wire
-from carrel.frontends.lsp.messages.chat_messages import (
-    ChatParams,
-    ChatResult,
-    ChatStep,
-    CitationsParams,
-    CitationsResult,
-    CompareAnswers,
-    CompareParams,
-    CompareResult,
-    ReviewParams,
-    ReviewResult,
-)
 from carrel.frontends.lsp.messages.index_messages import AuditEntry, AuditParams, AuditResult
 from carrel.frontends.lsp.messages.methods import REQUESTS
 from carrel.model.errors import InvalidInput, NotReady, ProviderError
@@ -138,27 +127,27 @@ class Commands:
         return wire.FilesResult(files=files, elapsed_ms=_since(started))
 
     @with_receipt
-    async def compare(self, raw: Any) -> CompareResult:
+    async def compare(self, raw: Any) -> chat_wire.CompareResult:
         """Answer `carrel/compare`."""
         started = time.perf_counter()
-        params = decode(CompareParams, raw)
+        params = decode(chat_wire.CompareParams, raw)
         workspace = self._targets.workspace(params)
         budget = convert.to_budget(params.budget, workspace.settings.budget)
         query = Query(params.query, params.limit)
-        answers: CompareAnswers | UnsetType = UNSET
+        answers: chat_wire.CompareAnswers | UnsetType = UNSET
         if params.answers:
             model = self.chat_model(workspace, params.model_token, params.model)
             comparison, (chunks, whole), tokenizer = await asks.compare(
                 workspace, query, budget, model, params.model, params.wait_ms
             )
-            answers = CompareAnswers(
+            answers = chat_wire.CompareAnswers(
                 chunks=convert_chat.from_answered(chunks, comparison.chunks),
                 whole_files=convert_chat.from_answered(whole, comparison.whole_files),
             )
         else:
             counting = workspace.tokenizer(params.model)
             comparison, tokenizer = await queries.compare(workspace, query, budget, counting, params.wait_ms), counting.name
-        return CompareResult(
+        return chat_wire.CompareResult(
             chunks=convert_chat.from_way(comparison.chunks),
             whole_files=convert_chat.from_way(comparison.whole_files),
             by_lines=tuple(convert_chat.from_way(way, lines) for lines, way in comparison.by_lines.items()),
@@ -181,15 +170,15 @@ class Commands:
         return wire.AugmentResult(text=augment(params.text, pack.text), original=params.text, pack=pack)
 
     @with_receipt
-    async def chat(self, raw: Any) -> ChatResult:
+    async def chat(self, raw: Any) -> chat_wire.ChatResult:
         """Answer `carrel/chat`."""
         started = time.perf_counter()
-        params = decode(ChatParams, raw)
+        params = decode(chat_wire.ChatParams, raw)
         messages = convert_chat.to_messages(params)
         workspace = self._targets.single_folder(params)
         model = self.chat_model(workspace, params.model_token, params.model)
         uri_of = partial(_uri_of, workspace)
-        steps: list[ChatStep] = []
+        steps: list[chat_wire.ChatStep] = []
 
         def tell(event: Event) -> None:
             step = convert_chat.from_event(event, uri_of)
@@ -207,10 +196,10 @@ class Commands:
         return convert_chat.from_asked(answer, uri_of, pack, tuple(steps), _since(started))
 
     @with_receipt
-    async def review(self, raw: Any) -> ReviewResult:
+    async def review(self, raw: Any) -> chat_wire.ReviewResult:
         """Answer `carrel/review`."""
         started = time.perf_counter()
-        params = decode(ReviewParams, raw)
+        params = decode(chat_wire.ReviewParams, raw)
         workspace = self._targets.workspace(params)
         model = self.chat_model(workspace, params.model_token, params.model)
         uri_of = partial(_uri_of, workspace)
@@ -248,12 +237,12 @@ class Commands:
         )
         return AuditResult(entries=entries, enabled=trail.settings.enabled, problem=trail.problem or UNSET)
 
-    async def citations(self, raw: Any) -> CitationsResult:
+    async def citations(self, raw: Any) -> chat_wire.CitationsResult:
         """Answer `carrel/citations`."""
         from carrel.agent.citations import check  # noqa: PLC0415 - the server starts without it
         from carrel.service.asks import dated, readable  # noqa: PLC0415 - likewise
 
-        params = decode(CitationsParams, raw)
+        params = decode(chat_wire.CitationsParams, raw)
         kept = self._kept(params.pack_id)
         searched: Workspace | FolderGroup = self._session.workspace(kept.root)
         if kept.roots:
@@ -263,7 +252,7 @@ class Commands:
         checked = await asyncio.to_thread(check, params.text, [*kept.answer.pack.items, *more])
         if not isinstance(searched, FolderGroup):
             checked = await dated(searched, checked)
-        return CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, searched)))
+        return chat_wire.CitationsResult(citations=convert_chat.from_citations(checked.citations, partial(_uri_of, searched)))
 
     # --- parts
 

@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.frontends.common import wire as common
 from carrel.frontends.common.filters import checked_filters
-from carrel.frontends.common.wire import (
-    Boost,
-    Contribution,
-    DroppedResult,
-    LastChangeResult,
-    RouteResult,
-    camel_case,
-    encode,
-    iso_time,
-)
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages.question_messages import AttemptResult, SentResult
 from carrel.model.bounds import MOST_LINES
@@ -110,7 +101,7 @@ def to_budget(param: wire.BudgetParam | None, default: Budget) -> Budget:
 def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: FolderOf = lambda _: UNSET) -> wire.HitResult:
     """Encode a hit; `masked` where only a part of it is shown."""
     chunk = hit.chunk
-    return encode(
+    return common.encode(
         wire.HitResult,
         chunk,
         uri=chunk.origin.uri if chunk.origin and chunk.origin.uri else uri_of(chunk.path),
@@ -120,7 +111,7 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: F
         range=to_range(chunk.span),
         score=round(hit.score, 4),
         signals=from_signals(hit.signals),
-        updated_at=iso_time(chunk.updated_at),
+        updated_at=common.iso_time(chunk.updated_at),
         source_id=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
         not_local=bool(chunk.origin and not chunk.origin.local),
         version=chunk.origin.version if chunk.origin else None,
@@ -132,8 +123,8 @@ def from_hit(hit: Hit, uri_of: UriOf, *, masked: int | None = None, folder_of: F
 def with_last_changes(hits: Sequence[wire.HitResult], changes: Mapping[str, LastChange]) -> tuple[wire.HitResult, ...]:
     """Add to each hit the commit that changed it last, where it is known."""
 
-    def encoded(change: LastChange) -> LastChangeResult:
-        return encode(LastChangeResult, change, at=iso_time(change.at))
+    def encoded(change: LastChange) -> common.LastChangeResult:
+        return common.encode(common.LastChangeResult, change, at=common.iso_time(change.at))
 
     return tuple(structs.replace(hit, last_change=encoded(changes[hit.id])) if hit.id in changes else hit for hit in hits)
 
@@ -148,12 +139,12 @@ def from_missing(missing: Sequence[MissingFolder]) -> tuple[wire.MissingFolderRe
 
 def from_attempt(attempt: Attempt) -> AttemptResult:
     """Encode a search that a chat model assessed."""
-    return encode(AttemptResult, attempt.assessment, query=attempt.query, hits=len(attempt.hits), problem=attempt.problem)
+    return common.encode(AttemptResult, attempt.assessment, query=attempt.query, hits=len(attempt.hits), problem=attempt.problem)
 
 
-def from_routes(routes: Sequence[Route]) -> tuple[RouteResult, ...]:
+def from_routes(routes: Sequence[Route]) -> tuple[common.RouteResult, ...]:
     """Encode where a question went."""
-    return tuple(encode(RouteResult, route) for route in routes)
+    return tuple(common.encode(common.RouteResult, route) for route in routes)
 
 
 def from_diagnostics(retrieval: Retrieval) -> dict[str, Any]:
@@ -212,23 +203,23 @@ def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
 
 def from_explanation(item: Explanation) -> dict[str, Any]:
     """Return why a chunk was or wasn't given, without the stages that didn't see it."""
-    return {camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
+    return {common.camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
 
 
-def from_dropped(drop: Dropped) -> DroppedResult:
+def from_dropped(drop: Dropped) -> common.DroppedResult:
     """Return what was left out as editors see it."""
-    return encode(DroppedResult, drop)
+    return common.encode(common.DroppedResult, drop)
 
 
 def from_signals(signals: Signals) -> wire.SignalsResult:
     """Encode what each stage said, without those that said nothing."""
-    return encode(
+    return common.encode(
         wire.SignalsResult,
         signals,
         dense_rank=signals.dense_rank or None,
         lexical_rank=signals.lexical_rank or None,
-        boosts=tuple(Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
-        contributions=tuple(Contribution(rule=rule, share=share) for rule, share in signals.contributions),
+        boosts=tuple(common.Boost(rule=rule, factor=factor) for rule, factor in signals.boosts),
+        contributions=tuple(common.Contribution(rule=rule, share=share) for rule, share in signals.contributions),
     )
 
 
@@ -236,7 +227,7 @@ def from_answer(answer: ContextAnswer, uri_of: UriOf, folder_of: FolderOf, elaps
     """Encode a pack and what is known of it."""
     pack = answer.pack
     in_tokens = pack.budget.unit == "tokens"
-    return encode(
+    return common.encode(
         wire.ContextResult,
         answer,
         id=pack.id,
