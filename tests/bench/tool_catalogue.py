@@ -29,11 +29,12 @@ from random import Random
 from carrel.composition.tools import tool_index
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import WEIGHTS, Signals, ToolIndex, ToolQuery
-from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.extensions.tools.servers.mcp_tools import connected
 from carrel.model.catalogue_tool import CatalogueTool
 from carrel.model.errors import CarrelError
 from carrel.model.fakes import fake_outbound
 from carrel.model.ports import Embedder
+from carrel.settings.tool_settings import ToolServer
 
 HERE = Path(__file__).parent
 K = 5
@@ -86,9 +87,10 @@ async def collect(folder: Path, programs: list[Path]) -> None:
         if command is None or (folder / f"{name}.json").exists():
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            spec = McpServerSpec(name, str(command), tuple(server.get("args", ())), tuple(server.get("env", {})), scratch)
+            args, env = tuple(server.get("args", ())), tuple(server.get("env", {}))
+            spec = ToolServer(command=str(command), args=args, env=env, cwd=scratch)
             try:
-                async with connected(spec, fake_outbound()) as connection:
+                async with connected(name, spec, fake_outbound()) as connection:
                     rows = await connection.list_tools()
             except CarrelError as error:
                 print(f"{name}: {error}")

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.extensions.tools.servers.mcp_tools import connected
 from carrel.frontends.cli.terminal import Output
 from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.model.fakes import fake_outbound
 from carrel.model.lines import single_line
+from carrel.settings.tool_settings import ToolServer
 
 ENDS = "\x85\u2028\u2029"
 TEXT = f"one{ENDS}two"
@@ -62,7 +63,7 @@ async def test_a_server_of_tools_is_sent_one_line(tmp_path: Path) -> None:
         "        seen.write(line); seen.flush(); server.stdin.write(line); server.stdin.flush()\n"
         "server.stdin.close(); server.wait()\n"
     )
-    async with connected(McpServerSpec("tests", sys.executable, ("-c", keeps)), fake_outbound()) as connection:
+    async with connected("tests", ToolServer(command=sys.executable, args=("-c", keeps)), fake_outbound()) as connection:
         assert TEXT in (await connection.call("greet", {"name": TEXT})).text
     calls = [line for line in seen.read_bytes().split(b"\n") if b"two" in line]
     assert len(calls) == 1

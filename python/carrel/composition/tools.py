@@ -20,12 +20,11 @@ def tool_catalogue(outbound: Callable[[], Outbound], new_index: Callable[[], tup
     import platformdirs
 
     from carrel.extensions.tools.catalogue.files import read_document
-    from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+    from carrel.extensions.tools.servers.mcp_tools import connected
     from carrel.extensions.tools.tool_catalogue import ToolStore
 
     def connect(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
-        spec = McpServerSpec(name, server.command, server.args, server.env, server.cwd, server.url, server.key)
-        return connected(spec, outbound())
+        return connected(name, server, outbound())
 
     path = platformdirs.user_data_path("carrel", appauthor=False) / "tools.json"
     return ToolCatalogue(ToolStore(path), connect, read_document, new_index)

@@ -25,7 +25,7 @@ from tests.waiting import wait_until
 from carrel.composition.composition import Composition
 from carrel.composition.outbound import OutboundServices
 from carrel.extensions.tools.servers.mcp_bounds import LineEnds, Values
-from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.extensions.tools.servers.mcp_tools import connected
 from carrel.extensions.tools.tool_service import Run, ToolService
 from carrel.model.caller import Caller
 from carrel.model.errors import ProviderError
@@ -34,7 +34,7 @@ from carrel.model.remote import Confirmation
 from carrel.policy.audit import AuditTrail
 from carrel.policy.permissions import PermissionFile
 from carrel.settings.settings import Settings
-from carrel.settings.tool_settings import read_tools
+from carrel.settings.tool_settings import ToolServer, read_tools
 
 SERVER = Path(__file__).parents[2] / "mcp" / "hostile_server.py"
 GREET = {"steps": [{"tool": "t.greet", "args": {"name": "Ann"}}]}
@@ -158,8 +158,8 @@ async def test_what_a_server_started_ends_when_it_ends_itself(tmp_path: Path) ->
     """Not only with the connection: by then another program may have its number."""
     state = tmp_path / "state"
     state.write_text("bad", "utf-8")
-    spec = McpServerSpec("t", sys.executable, (str(SERVER), "dies", str(state)))
-    async with connected(spec, fake_outbound()) as connection:
+    server = ToolServer(command=sys.executable, args=(str(SERVER), "dies", str(state)))
+    async with connected("t", server, fake_outbound()) as connection:
         with pytest.raises(ProviderError):
             await connection.call("greet", {})
         assert await asyncio.to_thread(gone, tmp_path / "state.pids")

@@ -19,7 +19,7 @@ from tests.mcp.hostile_service import serving
 from tests.waiting import listens, wait_until
 
 from carrel.extensions.tools.servers import mcp_bounds, shared_servers
-from carrel.extensions.tools.servers.mcp_tools import McpServerSpec, connected
+from carrel.extensions.tools.servers.mcp_tools import connected
 from carrel.model.errors import NotAllowed, ProviderError
 from carrel.model.fakes import fake_outbound
 from carrel.model.outbound import Destination
@@ -33,7 +33,7 @@ async def test_a_program_is_not_taken_from_the_folder_that_carrel_was_started_in
     (tmp_path / "planted_server.py").write_text(f"open({str(seen)!r}, 'w').close()\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ProviderError):
-        async with connected(McpServerSpec("s", sys.executable, ("-m", "planted_server")), fake_outbound()):
+        async with connected("s", ToolServer(command=sys.executable, args=("-m", "planted_server")), fake_outbound()):
             pass
     assert not seen.exists()
 
@@ -42,12 +42,12 @@ SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
 
 
 @contextlib.contextmanager
-def served(kind: str, folder: Path) -> Iterator[McpServerSpec]:
+def served(kind: str, folder: Path) -> Iterator[ToolServer]:
     """Give a real server: a program that the connection starts, or one that listens."""
     told = folder / "told"
     told.write_text("Greet somebody.")
     if kind == "stdio":
-        yield McpServerSpec("tests", sys.executable, (str(SERVER), str(told)))
+        yield ToolServer(command=sys.executable, args=(str(SERVER), str(told)))
         return
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -55,7 +55,7 @@ def served(kind: str, folder: Path) -> Iterator[McpServerSpec]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         wait_until(lambda: listens(port))
         try:
-            yield McpServerSpec("tests", url=f"http://127.0.0.1:{port}/mcp")
+            yield ToolServer(url=f"http://127.0.0.1:{port}/mcp")
         finally:
             server.kill()
 
@@ -64,7 +64,7 @@ def served(kind: str, folder: Path) -> Iterator[McpServerSpec]:
 async def test_an_answer_is_given_up_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(mcp_bounds.Bound.__init__, "__defaults__", (300_000,))
     with served(kind, tmp_path) as server:
-        async with connected(server, fake_outbound()) as connection:
+        async with connected("tests", server, fake_outbound()) as connection:
             assert (await connection.call("shout", {"characters": 100_000})).text == "x" * 100_000
             with pytest.raises(ProviderError, match="failed to run shout: it sent more than 300,000 bytes at once"):
                 await connection.call("shout", {"characters": 1_000_000})
@@ -79,7 +79,7 @@ async def test_a_permission_that_was_withdrawn_counts_for_the_next_request(
         raise NotAllowed(destination.provider, destination.host)
 
     with served("http", tmp_path) as server:
-        async with connected(server, outbound) as connection:
+        async with connected("tests", server, outbound) as connection:
             assert await connection.list_tools()
             monkeypatch.setattr(outbound.permissions, "check", refuse)
             with pytest.raises(NotAllowed):
@@ -121,7 +121,7 @@ async def test_a_server_that_hangs_is_started_anew(monkeypatch: pytest.MonkeyPat
 )
 async def test_a_service_that_says_too_much_is_given_up(how: str, problem: str) -> None:
     with serving() as url:
-        async with connected(McpServerSpec("tests", url=f"{url}/{how}"), fake_outbound()) as connection:
+        async with connected("tests", ToolServer(url=f"{url}/{how}"), fake_outbound()) as connection:
             with pytest.raises(ProviderError, match=problem):
                 await connection.call("greet", {})
 
@@ -129,7 +129,7 @@ async def test_a_service_that_says_too_much_is_given_up(how: str, problem: str) 
 @pytest.mark.parametrize("how", ["good", "notes"])
 async def test_a_service_may_use_any_line_end_and_tell_of_its_progress(how: str) -> None:
     with serving() as url:
-        async with connected(McpServerSpec("tests", url=f"{url}/{how}"), fake_outbound()) as connection:
+        async with connected("tests", ToolServer(url=f"{url}/{how}"), fake_outbound()) as connection:
             assert (await connection.call("greet", {})).text == "hi"
 
 
@@ -137,7 +137,7 @@ async def test_a_program_that_never_ends_its_line_is_not_waited_for(monkeypatch:
     monkeypatch.setattr(mcp_bounds.Bound.__init__, "__defaults__", (300_000,))
     endless = "import sys\nwhile True: sys.stdout.write('x' * 10_000)"
     with pytest.raises(ProviderError, match="could not be started: it sent more than 300,000 bytes at once"):
-        async with connected(McpServerSpec("tests", sys.executable, ("-c", endless)), fake_outbound()):
+        async with connected("tests", ToolServer(command=sys.executable, args=("-c", endless)), fake_outbound()):
             pass
 
 
@@ -148,7 +148,7 @@ def cancelled_start(folder: Path, then: str, *, ended: bool) -> tuple[int, list[
     told: list[str] = []
 
     async def start() -> None:
-        async with connected(McpServerSpec("silent", sys.executable, ("-c", program)), fake_outbound()):
+        async with connected("silent", ToolServer(command=sys.executable, args=("-c", program)), fake_outbound()):
             pass
 
     async def run() -> None:

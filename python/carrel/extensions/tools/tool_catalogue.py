@@ -5,7 +5,6 @@ another program behind the same name make it "changed", and it is shown again be
 what the person approved of it, is one JSON file in their data folder.
 """
 
-# ruff: noqa: PLC0415 - the catalogue is imported by who asks for tools
 from __future__ import annotations
 
 import asyncio
@@ -16,12 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import convert
+import msgspec
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp
@@ -225,8 +224,6 @@ def _shown(tool: CatalogueTool) -> str:
 
 def origin_of(settings: ToolSettings, name: str) -> str:
     """Name what stands behind a source: another program, address or file is another source."""
-    import msgspec
-
     where = msgspec.to_builtins(settings.servers.get(name) or settings.files.get(name))
     return hashlib.sha256(canonical(where).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -351,14 +348,7 @@ class ToolStore:
         return _decode(json.loads(self._path.read_text("utf-8")))
 
     def _write(self, kept: KeptTools) -> None:
-        document = {
-            "version": _VERSION,
-            "sources": {
-                name: {"origin": held.origin, "at": held.at, "tools": [asdict(tool) for tool in held.tools]}
-                for name, held in kept.sources.items()
-            },
-            "approved": {name: asdict(tool) for name, tool in kept.approved.items()},
-        }
+        document = {"version": _VERSION, **msgspec.to_builtins(kept)}
         replace_file(self._path, json.dumps(document, ensure_ascii=True).encode())
 
 
@@ -373,8 +363,4 @@ def _decode(raw: Any) -> KeptTools:
         raise _NewerVersionError
     if raw["version"] not in (2, _VERSION):  # 2 held one thing more
         raise ValueError("another version")
-    sources = {
-        name: KeptSource(held["origin"], float(held["at"]), convert(held["tools"], tuple[CatalogueTool, ...]))
-        for name, held in raw["sources"].items()
-    }
-    return KeptTools(sources, convert(raw["approved"], dict[str, CatalogueTool]))
+    return msgspec.convert({"sources": raw["sources"], "approved": raw["approved"]}, KeptTools)

@@ -5,7 +5,6 @@ messages that the SDK's transport makes of it.
 """
 
 # ruff: noqa: PLC0415 - the SDK takes long to import
-# ruff: noqa: PLC0415 - the SDK takes long to import
 from __future__ import annotations
 
 import asyncio

@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from carrel.model.catalogue_tool import ToolOutput
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.installation import how_to_install
 from carrel.model.outbound import Destination, Outbound, is_loopback
+from carrel.settings.tool_settings import ToolServer
 from carrel.system import leftovers
 
 if TYPE_CHECKING:
@@ -37,19 +37,6 @@ STOP_SECONDS = 6.0
 _READ_SECONDS = 20.0
 _MOST_ROWS = 5_000
 """Of the tools or resources that a server lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class McpServerSpec:
-    """How to reach a server: a program, or a URL. `env` are names of variables that it gets, `key` is where its token is."""
-
-    name: str
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: tuple[str, ...] = ()
-    cwd: str = ""
-    url: str = ""
-    key: str = ""
 
 
 class McpConnection:
@@ -125,22 +112,22 @@ class McpConnection:
 
 
 @asynccontextmanager
-async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[McpConnection]:
+async def connected(name: str, server: ToolServer, outbound: Outbound) -> AsyncIterator[McpConnection]:
     """Start or reach a server. Raises `ProviderError`; one elsewhere is asked only where the person allowed its host."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[Client] = loop.create_future()
     ready.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever is cancelled asks for nothing
     stop = asyncio.Event()
     bound = Bound()
-    holder = loop.create_task(_hold(server, outbound, ready, stop, bound))
+    holder = loop.create_task(_hold(name, server, outbound, ready, stop, bound))
     try:
         waited: set[asyncio.Future[Any]] = {ready, bound.exceeded}
         await asyncio.wait(waited, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if bound.exceeded.done():
-            raise ProviderError(f"The MCP server {server.name} could not be started: {bound.problem}", bound.remedy)
+            raise ProviderError(f"The MCP server {name} could not be started: {bound.problem}", bound.remedy)
         if not ready.done():
-            raise ProviderError(f"The MCP server {server.name} was not ready within {START_SECONDS:g} s")
-        yield McpConnection(ready.result(), server.name, holder, bound, lambda: _permit(server, outbound))
+            raise ProviderError(f"The MCP server {name} was not ready within {START_SECONDS:g} s")
+        yield McpConnection(ready.result(), name, holder, bound, lambda: _permit(server, outbound))
     finally:
         stop.set()
         if not ready.done():
@@ -152,19 +139,21 @@ async def connected(server: McpServerSpec, outbound: Outbound) -> AsyncIterator[
 
 
 async def _hold(
-    server: McpServerSpec, outbound: Outbound, ready: asyncio.Future[Client], stop: asyncio.Event, bound: Bound
+    name: str, server: ToolServer, outbound: Outbound, ready: asyncio.Future[Client], stop: asyncio.Event, bound: Bound
 ) -> None:
     """Keep a connection open until `stop`, in a task of its own: when a server dies, the SDK cancels the task that holds it."""
     try:
         from mcp import Client
     except ImportError:
-        ready.set_exception(ProviderError("MCP servers need the package `mcp`, which isn't installed", _how_to_install()))
+        # For the Python that this is: an editor may run another than the one that `pip` belongs to.
+        remedy = f"Install it for the Python that Carrel runs in, and restart Carrel: {how_to_install('mcp')}"
+        ready.set_exception(ProviderError("MCP servers need the package `mcp`, which isn't installed", remedy))
         return
-    for name in ("mcp", "httpx2", "httpcore2"):  # their records quote what servers send
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    for logger in ("mcp", "httpx2", "httpcore2"):  # their records quote what servers send
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     try:
         async with AsyncExitStack() as stack:
-            transport = await _transport(server, outbound, stack, bound)
+            transport = await _transport(name, server, outbound, stack, bound)
             client = await stack.enter_async_context(Client(transport, mode="legacy", cache=None))
             if not ready.done():
                 ready.set_result(client)
@@ -173,22 +162,22 @@ async def _hold(
         if not ready.done():
             ready.set_exception(error)
     except BaseException as error:
-        failure = _failed(server.name, "could not be started" if server.command else "could not be reached", error)
+        failure = _failed(name, "could not be started" if server.command else "could not be reached", error)
         if not ready.done():
             ready.set_exception(failure)
         if not isinstance(error, Exception):
             raise
 
 
-def _permit(server: McpServerSpec, outbound: Outbound) -> None:
+def _permit(server: ToolServer, outbound: Outbound) -> None:
     """Raise `ProviderError` where a server elsewhere may not be asked at this moment."""
     if server.url:
         outbound.permissions.check(Destination("mcp", urlsplit(server.url).netloc.lower()))
 
 
-async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExitStack, bound: Bound) -> Any:
+async def _transport(name: str, server: ToolServer, outbound: Outbound, stack: AsyncExitStack, bound: Bound) -> Any:
     if server.command:
-        env = {name: os.environ[name] for name in server.env if name in os.environ}
+        env = {variable: os.environ[variable] for variable in server.env if variable in os.environ}
         # Never where Carrel itself was started: `python -m` and `npx` run what a folder holds, and that may be somebody's clone.
         folder = server.cwd or leftovers.new_folder("carrel-mcp-")
         if not server.cwd:
@@ -201,13 +190,13 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
     parts = urlsplit(server.url)
     host = parts.netloc.lower()
     if parts.scheme != "https" and not is_loopback(host):
-        raise ProviderError(f"The MCP server {server.name} is asked only over an encrypted connection", "Use https://.")
+        raise ProviderError(f"The MCP server {name} is asked only over an encrypted connection", "Use https://.")
     _permit(server, outbound)
     headers = {"Accept-Encoding": "identity"}
     if server.key and server.key != "none":
-        key = await asyncio.to_thread(outbound.keys.find, f"tools-{server.name}", server.key)
+        key = await asyncio.to_thread(outbound.keys.find, f"tools-{name}", server.key)
         if key is None:
-            raise ProviderError(f"There is no key for the MCP server {server.name} where its setting `key` says")
+            raise ProviderError(f"There is no key for the MCP server {name} where its setting `key` says")
         headers["Authorization"] = f"Bearer {key.reveal()}"
     client = await stack.enter_async_context(
         httpx2.AsyncClient(
@@ -218,11 +207,6 @@ async def _transport(server: McpServerSpec, outbound: Outbound, stack: AsyncExit
         )
     )
     return service(server.url, client, bound)
-
-
-def _how_to_install() -> str:
-    """Return the command for the Python that this is: an editor may run another than the one that `pip` belongs to."""
-    return f"Install it for the Python that Carrel runs in, and restart Carrel: {how_to_install('mcp')}"
 
 
 def _text_of(block: Any) -> str:
