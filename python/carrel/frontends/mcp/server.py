@@ -1,32 +1,57 @@
-"""Carrel as a server of the official SDK: its messages in, ours out. Faults become tool errors; the server goes on."""
+"""Carrel as a server of the official SDK: its messages in, ours out. Faults become tool errors; the server goes on.
+
+`run` carries it over standard input and output, and leaves nothing behind. Which folders the client works in it says itself:
+protocol versions until 2025-11-25 let a server ask at any time; since 2026-07-28 it answers a call with the question, and the
+client sends the call again with its answer. The SDK's own types reject a whole answer for one root that isn't a file URI: ours
+take any text.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from typing import Any
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
 
 import mcp_types as types
 import msgspec
 from mcp.server import Server, ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
+from pydantic import BaseModel, ValidationError
 
+from carrel.composition.composition import Composition
+from carrel.frontends.common import logs
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.frontends.common.context_switch import ContextSwitch
+from carrel.frontends.common.event_loop import run_cancellable
+from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
 from carrel.frontends.common.transcripts import read_transcript
-from carrel.frontends.mcp import resources, roots, server_info
+from carrel.frontends.common.uris import longest_match, uri_to_path
+from carrel.frontends.mcp import resources, server_info
+from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
 from carrel.frontends.mcp.resources import Resources
+from carrel.frontends.mcp.server_info import Offer
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
 from carrel.model.caller import Caller, called_by
-from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.errors import Cancelled, CarrelError, InvalidInput, place_of
 from carrel.model.installation import carrel_version
 from carrel.model.structs import decode
+from carrel.policy.audit import AuditTrail
+from carrel.policy.broad_folders import BroadFolder
 from carrel.service.prompt_context import Prompt, PromptContexts
+from carrel.service.session import Session
+from carrel.service.workspace import WorkspaceEvents
+from carrel.settings.settings import Options
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]
@@ -34,10 +59,65 @@ Context = ServerRequestContext[Any]
 _UNKNOWN = "Something went wrong inside Carrel; its log (standard error) says more."
 
 
+_ROOTS = "roots"
+_ROOTS_SECONDS = 5.0
+
+
+class CallToolParams(types.CallToolRequestParams):
+    """A tool's call with the client's answers as they came."""
+
+    input_responses: dict[str, Any] | None = None
+
+
+class ReadResourceParams(types.ReadResourceRequestParams):
+    """A resource's reading with the client's answers as they came."""
+
+    input_responses: dict[str, Any] | None = None
+
+
+class _Root(BaseModel):
+    uri: str
+
+
+class _RootList(types.Result):
+    roots: list[_Root]
+
+
+async def _client_folders(context: Context, responses: dict[str, Any] | None) -> list[Path] | types.InputRequiredResult | None:
+    """Return the client's folders; or what to answer so that it tells them; or None where it can't."""
+    capabilities = context.session.client_capabilities
+    if capabilities is None or capabilities.roots is None:
+        return None
+    try:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            answer = await context.session.send_request(types.ListRootsRequest(), _RootList, _ROOTS_SECONDS)
+        elif responses and _ROOTS in responses:
+            answer = _RootList.model_validate(responses[_ROOTS], by_name=False)
+        else:
+            return types.InputRequiredResult(input_requests={_ROOTS: types.ListRootsRequest()})
+    except (MCPError, ValidationError) as error:
+        log.warning("The client didn't say which folders it works in (%s): the current folder counts", type(error).__name__)
+        return None
+    return _folders([root.uri for root in answer.roots])
+
+
+def _folders(uris: list[str]) -> list[Path]:
+    """Return the folders that these URIs name, with a warning of those that name none."""
+    paths = [Path(path) for uri in uris if (path := uri_to_path(uri))]
+    folders = [path for path in paths if os.path.isdir(path)]  # noqa: PTH112 - one that mustn't be looked at is none, either
+    if others := len(uris) - len(paths):
+        log.warning("%d of the client's %d roots left out: not a file: URI of a folder on this machine", others, len(uris))
+    if missing := len(paths) - len(folders):
+        log.warning("%d of the client's %d roots left out: not a folder, or not to be read", missing, len(uris))
+    if not folders:
+        log.warning("The client names no folder that can be read: the current folder counts. `--root PATH` names another")
+    return folders
+
+
 class McpServer:
     """Handlers for one process's MCP connections."""
 
-    def __init__(self, folders: Folders, readiness: IndexReadiness, offer: server_info.Offer) -> None:
+    def __init__(self, folders: Folders, readiness: IndexReadiness, offer: Offer) -> None:
         """Register the handlers."""
         self._offer = offer
         self._folders = folders
@@ -54,8 +134,8 @@ class McpServer:
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
         )
-        self.sdk.add_request_handler("tools/call", roots.CallToolParams, self._call_tool)
-        self.sdk.add_request_handler("resources/read", roots.ReadResourceParams, self._read_resource)
+        self.sdk.add_request_handler("tools/call", CallToolParams, self._call_tool)
+        self.sdk.add_request_handler("resources/read", ReadResourceParams, self._read_resource)
         self.sdk.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots_changed)
 
     # --- tools
@@ -63,9 +143,7 @@ class McpServer:
     async def _list_tools(self, _context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in self._offer.tools()])
 
-    async def _call_tool(
-        self, context: Context, params: roots.CallToolParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    async def _call_tool(self, context: Context, params: CallToolParams) -> types.CallToolResult | types.InputRequiredResult:
         if params.name not in TOOLS and params.name != PROMPT_CONTEXT:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}; there are {', '.join(TOOLS)}.")
         try:
@@ -77,7 +155,8 @@ class McpServer:
             with called_by(_caller(context)):
                 answer = await self._tools.call(params.name, params.arguments, _reporter(context))
                 self._folders.recorded(params.name, params.arguments or {}, answer.text)
-            return _result(answer, structured=self._offer.structured or _wants_structured(params))
+            wanted = dict(params.meta or {}).get(server_info.STRUCTURED) is True
+            return _result(answer, structured=self._offer.structured or wanted)
         except CarrelError as error:
             return _failure(str(error))
         except Exception as error:
@@ -111,7 +190,7 @@ class McpServer:
         )
 
     async def _read_resource(
-        self, context: Context, params: roots.ReadResourceParams
+        self, context: Context, params: ReadResourceParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
         try:
             if question := await self._decide(context, params.input_responses):
@@ -133,7 +212,7 @@ class McpServer:
         async with self._deciding:
             if self._folders.decided:
                 return None
-            reply = await roots.ask(context, responses)
+            reply = await _client_folders(context, responses)
             if isinstance(reply, types.InputRequiredResult):
                 return reply
             self._folders.decide(reply or ())
@@ -156,10 +235,6 @@ def _reporter(context: Context) -> Report:
     return report
 
 
-def _wants_structured(params: roots.CallToolParams) -> bool:
-    return bool(params.meta) and dict(params.meta or {}).get(server_info.STRUCTURED) is True
-
-
 def _result(answer: Answer, *, structured: bool) -> types.CallToolResult:
     """Return the text, and the same as a value if the client wants it: many give a model the value in place of the text."""
     content: list[types.ContentBlock] = [types.TextContent(text=note) for note in answer.notes]
@@ -173,12 +248,8 @@ def _failure(message: str) -> types.CallToolResult:
 
 
 def _log(what: str, error: Exception) -> None:
-    """Say where it went wrong, and nothing of what was worked on: the error's message may quote it."""
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else "?"
-    log.error("%s failed: %s at %s", what, type(error).__name__, place)
+    # Not the error itself: its message may quote what was worked on.
+    log.error("%s failed: %s at %s", what, type(error).__name__, place_of(error))
 
 
 PROMPT_CONTEXT = "prompt_context"
@@ -225,3 +296,44 @@ class PromptHook:
         with called_by(Caller(caller.entry, f"{caller.name} {request.session[:8]}".strip())):
             addition = await self._contexts.addition(workspace, prompt)
         return json.dumps(_HOOK.answer(addition))
+
+
+def run(roots: tuple[Path, ...], responder: EarlyResponder, options: Options, broad: BroadFolder, offer: Offer) -> int:
+    """Serve until the client leaves or a signal comes; gives the exit code. `options` override the user's file.
+
+    `broad` says who named roots that are no project.
+    """
+    logs.start()
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
+    try:
+        run_cancellable(_over_stdio(_opened(roots, options, broad, offer), responder))
+    except Cancelled:
+        return CANCELLED
+    return 0
+
+
+async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder: EarlyResponder) -> None:
+    async with opened as server:
+        # The thread that reads standard input can't be interrupted, and every commit is whole.
+        leave_at_once("SIGTERM", "SIGHUP")
+        # The SDK wants files, but only iterates over the one, and writes to the other.
+        async with stdio_server(cast("Any", responder.lines()), cast("Any", responder)) as (read, write):
+            await server.sdk.run(
+                read, write, server.sdk.create_initialization_options(NotificationOptions(resources_changed=True))
+            )
+
+
+@asynccontextmanager
+async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder, offer: Offer) -> AsyncIterator[McpServer]:
+    readiness = IndexReadiness()
+    session = Session(
+        Composition(audit=AuditTrail(Caller("mcp"))),
+        longest_match,
+        events=WorkspaceEvents(progressed=readiness.progressed),
+        on_settings=lambda settings: logs.set_level(settings.log_level),
+    )
+    session.configure(options)
+    try:
+        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, offer)
+    finally:
+        await session.close()

@@ -23,7 +23,7 @@ from carrel.model.types import Budget, Filters, Hit, Query
 from carrel.pack.appearance import one_line
 from carrel.pack.formats import NOTHING_FOUND, places_text
 from carrel.search.certainty import doubt
-from carrel.service import assessed, group_context, group_search, queries, workspace_tools
+from carrel.service import assessed, group_context, queries, workspace_tools
 from carrel.service.context_request import ContextRequest, FileRef
 from carrel.service.context_service import context
 from carrel.service.folder_group import FolderGroup
@@ -177,7 +177,7 @@ class Tools:
             first = searched.first if isinstance(searched, FolderGroup) else searched
             result = await assessed.search(first.chat_model(), attempts.append, searched, query, 0, history=history)
         else:
-            result = await group_search.search(searched, query, 0, history=history)
+            result = await queries.search(searched, query, 0, history=history)
         answer = _hits(self._name(searched), searched, result.answer, text_of, result.confidence, result.missing)
         problem = result.diagnostics.problem
         unsure = doubt(result.confidence) if result.answer else None
