@@ -21,7 +21,7 @@ from carrel.model.errors import ProviderError
 from carrel.model.fakes import FakeReranker, faulty
 from carrel.model.ports import ChatModel, Reranker, RerankerSpec
 from carrel.model.types import Budget, Query
-from carrel.service import group_context, group_search, queries
+from carrel.service import group_context, queries
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 from carrel.service.folder_group import FolderGroup, named
@@ -232,7 +232,7 @@ async def test_a_planner_is_asked_once_for_all_folders(open_workspace: Open) -> 
     together = await group_context.context(group, dict.fromkeys(group.folders, request))
     assert planner.asked == asked
     assert together.rewritten == alone.rewritten
-    found = await group_search.search(group, Query(ASKED.query, 3), 0, history=TALK, plan="auto")
+    found = await queries.search(group, Query(ASKED.query, 3), 0, history=TALK, plan="auto")
     assert len(planner.asked) == 2 * len(asked)
     assert {hit.chunk.folder for hit in found.hits} == {"one", "two", "three"}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from carrel.service import context_service, group_search
+from carrel.service import context_service, queries
 
 if TYPE_CHECKING:
     from carrel.assist.assessment import Attempt
@@ -34,7 +34,7 @@ async def search(
     rerank: bool | None = None,
     sources: Sequence[str] = (),
 ) -> SearchAnswer:
-    """Do `group_search.search` for the query, and for those that the model puts in its place; `notify` is told of each attempt.
+    """Do `queries.search` for the query, and for those that the model puts in its place; `notify` is told of each attempt.
 
     An attempt fetches as many hits as the query wants, `search_more` twice as many. Raises `CarrelError`.
     """
@@ -43,7 +43,7 @@ async def search(
     results: dict[str, SearchAnswer] = {}
 
     async def attempt(text: str, k: int) -> Sequence[Hit]:
-        result = await group_search.search(
+        result = await queries.search(
             searched,
             replace(query, text=text, limit=query.limit * (2 if k > HITS else 1)),
             wait_ms,

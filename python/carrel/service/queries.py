@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from carrel.model.types import Budget, ContextItem, Hit, Query
+from carrel.service.folder_group import FolderGroup, error_of_all, ready
 from carrel.service.routed import PREFIX, FromSources, as_passages, from_sources, only_documents
 from carrel.settings.source_settings import WORKSPACE
 
@@ -83,7 +84,7 @@ class SearchAnswer:
 
 
 async def search(
-    workspace: Workspace,
+    searched: Workspace | FolderGroup,
     query: Query,
     wait_ms: int,
     *,
@@ -92,11 +93,15 @@ async def search(
     rerank: bool | None = None,
     sources: Sequence[str] = (),
 ) -> SearchAnswer:
-    """Find the best chunks for an explicit question, in the workspace and the sources that it is for; raises `CarrelError`.
+    """Find the best chunks for an explicit question, in a folder, or in all of a group merged by relevance, and in sources.
 
     `sources` names those to ask, in place of the choice by the question. `plan` and `rerank` say whether models help, None as the
-    settings say; `history` is the conversation before it.
+    settings say; `history` is the conversation before it. Of a group the sources are those of the first folder that answers, and
+    the file in front is of its first. Raises `CarrelError`, where no folder answers, too.
     """
+    if isinstance(searched, FolderGroup):
+        return await _search_group(searched, query, wait_ms, history, plan, rerank, sources)
+    workspace = searched
     others = await from_sources(workspace, query, named=sources, wait_ms=wait_ms, plan=plan)
     retrieval = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
     hits = retrieval.hits if others is None else others.beside(retrieval.hits, query)
@@ -104,6 +109,42 @@ async def search(
     if workspace.audit is not None:
         workspace.audit.search(query.text, result.hits, workspace.root_key)
     return result
+
+
+async def _search_group(
+    group: FolderGroup,
+    query: Query,
+    wait_ms: int,
+    history: Sequence[Message],
+    plan: Planning | None,
+    rerank: bool | None,
+    sources: Sequence[str],
+) -> SearchAnswer:
+    from carrel.search.folders import named_hit
+    from carrel.search.merge import merge_by_score
+
+    _, silent = await group.each(lambda _, workspace: ready(workspace, explicit=True, wait_ms=wait_ms, about=query.text))
+    answering = group.only({*group.folders} - {folder.name for folder in silent})
+    others = await from_sources(answering.first, query, named=sources, wait_ms=wait_ms, plan=plan)
+
+    async def ask(name: str, workspace: Workspace) -> Retrieval:
+        folder_query = query if workspace is group.first else replace(query, active_path=None, selection=None)
+        retrieval = await search_index(workspace, answering.query_in(name, folder_query), 0, helpers[name], history)
+        return replace(retrieval, hits=tuple(named_hit(hit, name) for hit in retrieval.hits))
+
+    with answering.assistants(plan=plan, rerank=rerank) as helpers:
+        retrievals, failed = await answering.each_in_time(ask, None)
+    missing = (*silent, *failed)
+    if not retrievals:
+        raise error_of_all(missing)
+    hits: Sequence[Hit] = merge_by_score([retrieval.hits for retrieval in retrievals.values()], query.limit)
+    hits = hits if others is None else others.beside(hits, query)
+    problems = [f"{name}: {problem}" for name, each in retrievals.items() if (problem := each.diagnostics.problem)]
+    surest_first = sorted(retrievals.values(), key=lambda retrieval: -retrieval.confidence)
+    merged = await answer(answering.first, tuple(hits), tuple(surest_first), others, [*map(str, missing), *problems])
+    if answering.first.audit is not None:
+        answering.first.audit.search(query.text, merged.hits, group.roots)
+    return replace(merged, missing=missing)
 
 
 async def search_index(
@@ -159,8 +200,21 @@ async def answer(
     )
 
 
-async def last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
+async def last_changes(searched: Workspace | FolderGroup, hits: Sequence[Hit]) -> dict[str, LastChange]:
     """Return by chunk id the commit that changed each hit last: of the first hits, as far as they stand as they are committed."""
+    if not isinstance(searched, FolderGroup):
+        return await _last_changes(searched, hits)
+    from carrel.search.folders import plain_hit
+
+    changes: dict[str, LastChange] = {}
+    for name, workspace in searched.folders.items():
+        here = {plain_hit(hit).chunk.id: hit for hit in hits[:MOST_BLAMED] if hit.chunk.folder == name}
+        by_plain = await _last_changes(workspace, [plain_hit(hit) for hit in here.values()])
+        changes |= {here[plain].chunk.id: change for plain, change in by_plain.items()}
+    return changes
+
+
+async def _last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, LastChange]:
     from carrel.git import git
 
     def work(token: CancelToken) -> dict[str, LastChange]:

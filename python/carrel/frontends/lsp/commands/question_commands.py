@@ -29,7 +29,7 @@ from carrel.model.structs import decode
 from carrel.model.types import Query
 from carrel.pack.chat import augment, question_of
 from carrel.pack.formats import places_text, without_text
-from carrel.service import asks, assessed, context_service, group_context, group_search, queries
+from carrel.service import asks, assessed, context_service, group_context, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest, StoredContext
 from carrel.service.folder_group import FolderGroup
 
@@ -89,7 +89,7 @@ class Commands:
             selection=selected_lines(active, params.active),
         )
         attempts: list[Attempt] = []
-        search = partial(group_search.search, plan=params.plan)
+        search = partial(queries.search, plan=params.plan)
         if params.assess:
             search = partial(assessed.search, self.chat_model(workspace, params.model_token, None), attempts.append)
         history = convert.to_history(params.history)
@@ -101,7 +101,7 @@ class Commands:
         if params.format == "places":
             result = structs.replace(result, text=places_text(hits))
         if params.last_change:
-            changes = await group_search.last_changes(searched, hits)
+            changes = await queries.last_changes(searched, hits)
             result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
         done, routes = answer.diagnostics, convert.from_routes(answer.routes)
         return structs.replace(
