@@ -1,10 +1,11 @@
-"""The kinds of documents, and which of them must be converted before they can be indexed; the kinds of stores of vectors
-(docs/stores.md).
+"""The kinds of documents, and which of them must be converted before they can be indexed; of stores of vectors (docs/stores.md);
+of entries of the audit log (docs/audit.md).
 """
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import Literal, get_args
 
 LANGUAGES = ("markdown", "rst", "text", "notebook")
 """What documents are written in that the core reads itself. Notebooks are code by kind, but people write them for people."""
@@ -29,3 +30,8 @@ KINDS = ("segments", "lancedb", "qdrant")
 """The kinds that Carrel has; plugins offer more."""
 PLUGIN = "store:"
 """Before the kind of a plugin's store, where it is named as a provider: none of Carrel's is called so."""
+
+AuditKind = Literal[
+    "context", "repeated", "search", "tool", "tools", "pipeline", "answer", "sent", "permission", "refused", "pruned", "gap"
+]
+AUDIT_KINDS: tuple[AuditKind, ...] = get_args(AuditKind)

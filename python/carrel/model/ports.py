@@ -301,7 +301,7 @@ class BudgetedTool(Tool, Protocol):
 class AuditEvent:
     """Something that was done. `details` hold hashes, counts, scores and line ranges, never text or keys."""
 
-    kind: str  # one of `audit_kinds.KINDS`, or what a later Carrel wrote
+    kind: str  # one of `kinds.AUDIT_KINDS`, or what a later Carrel wrote
     at: float  # Unix seconds
     user: str
     details: Mapping[str, Any] = field(default_factory=dict)  # plain data that JSON can hold

@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from carrel.model.audit_kinds import KINDS, Kind
 from carrel.model.caller import Caller, current_caller
 from carrel.model.errors import InvalidInput, place_of
+from carrel.model.kinds import AUDIT_KINDS, AuditKind
 from carrel.model.outbound import Destination, Hold, Load, Meter
 from carrel.model.ports import AuditEvent, AuditLog
 from carrel.settings.allow_settings import AuditSettings
@@ -188,8 +188,8 @@ class AuditTrail:
 
     def entries(self, since: float | None = None, kind: str | None = None, limit: int | None = None) -> list[Entry]:
         """Return the newest entries and their numbers, the newest first. Raises `StoreError` and `InvalidInput`."""
-        if kind is not None and kind not in KINDS:
-            raise InvalidInput("kind", "is no kind of entry", f"There are {', '.join(KINDS)}.", value=kind)
+        if kind is not None and kind not in AUDIT_KINDS:
+            raise InvalidInput("kind", "is no kind of entry", f"There are {', '.join(AUDIT_KINDS)}.", value=kind)
         self.close()
         entries = open_log(lambda: self.settings).entries(since=since, kind=kind, limit=limit)
         return [(entry.number, entry.event) for entry in entries]
@@ -212,7 +212,7 @@ class AuditTrail:
             why["words"] = list(signals.matched)
         return place | why
 
-    def _record(self, kind: Kind, details: Callable[[], Mapping[str, Any]]) -> None:
+    def _record(self, kind: AuditKind, details: Callable[[], Mapping[str, Any]]) -> None:
         if not self.settings.enabled:
             return
         try:

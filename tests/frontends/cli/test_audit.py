@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.cli.conftest import Run
 
-from carrel.model.audit_kinds import KINDS
+from carrel.model.kinds import AUDIT_KINDS
 
 
 def test_the_audit_log_is_exported_as_json_lines(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,4 +32,4 @@ def test_a_kind_of_entry_that_does_not_exist_is_refused(run: Run) -> None:
 def test_the_kinds_of_entries_are_those_that_are_described() -> None:
     text = Path(__file__).parents[3].joinpath("docs/audit.md").read_text("utf-8")
     told = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `")))
-    assert sorted(told) == sorted(KINDS)
+    assert sorted(told) == sorted(AUDIT_KINDS)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from carrel.frontends.cli.argument_types import Commands, add_json, path, positive, query
-from carrel.model.audit_kinds import KINDS
+from carrel.model.kinds import AUDIT_KINDS
 from carrel.model.kinds import KINDS as STORES
 
 ROLES = ("embedder", "reranker", "chat", "planner")
@@ -285,7 +285,9 @@ def add_audit(commands: Commands) -> None:
         epilog="examples:\n  carrel audit --since 1d --kind sent\n  carrel audit --export audit.jsonl",
     )
     audit.add_argument("--since", metavar="TIME", help="entries since then alone: a span such as 12h or 7d, or a date")
-    audit.add_argument("--kind", choices=KINDS, metavar="KIND", help=f"entries of this kind alone: {', '.join(KINDS)}")
+    audit.add_argument(
+        "--kind", choices=AUDIT_KINDS, metavar="KIND", help=f"entries of this kind alone: {', '.join(AUDIT_KINDS)}"
+    )
     audit.add_argument("--limit", type=positive, default=50, metavar="N", help="show the newest N entries (50)")
     audit.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
     add_json(audit)
