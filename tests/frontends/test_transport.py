@@ -7,8 +7,7 @@ import io
 import pytest
 
 from carrel.frontends.common.transport import BadFrame, frame, read_frame
-from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
-from carrel.frontends.lsp.messages.methods import REQUESTS
+from carrel.frontends.lsp.messages.methods import COMMANDS, REQUESTS, initialize_result
 
 
 @pytest.mark.parametrize(

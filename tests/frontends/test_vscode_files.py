@@ -7,8 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from carrel.frontends.lsp.capabilities import COMMANDS
-from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
+from carrel.frontends.lsp.messages.methods import CLIENT_REQUESTS, COMMANDS, NOTIFICATIONS, REQUESTS
 from carrel.settings.settings import Settings, wire_name
 from carrel.settings.settings_docs import json_schema
 

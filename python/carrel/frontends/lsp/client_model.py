@@ -122,7 +122,9 @@ class ClientModel:
         except TimeoutError:
             raise ProviderError(f"The chat model didn't answer within {PATIENCE_SECONDS:g} s.", retryable=True) from None
         except JsonRpcException as error:
-            raise _failed(error) from None
+            if error.code in _CANCELLED:
+                raise Cancelled("the client took the question to its chat model back") from None
+            raise ProviderError(f"The chat model failed: {error.message}") from None
         except InvalidInput as error:
             raise ProviderError(f"The client's answer to {METHOD} can't be read: {error}") from None
         calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in result.tool_calls)
@@ -132,9 +134,3 @@ class ClientModel:
 def _from_message(message: Message) -> wire.ModelMessage:
     calls = (wire.ToolCall(id=call.id, name=call.name, arguments=dict(call.arguments)) for call in message.calls)
     return wire.ModelMessage(role=message.role, text=message.text, tool_calls=tuple(calls), tool_call_id=message.call_id or UNSET)
-
-
-def _failed(error: JsonRpcException) -> Exception:
-    if error.code in _CANCELLED:
-        return Cancelled("the client took the question to its chat model back")
-    return ProviderError(f"The chat model failed: {error.message}")

@@ -19,7 +19,7 @@ from lsprotocol import types
 from pygls.workspace import TextDocument
 
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
-from carrel.frontends.lsp.capabilities import own_settings
+from carrel.frontends.lsp.messages.methods import own_settings
 from carrel.frontends.lsp.rpc import CarrelServer
 from carrel.model.editor_languages import extension_of, language_of
 from carrel.model.lines import rows_of

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import logging
 import traceback
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import cattrs
@@ -21,8 +21,8 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInval
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import JsonRPCRequestMessage, JsonRPCResponseMessage, LanguageServerProtocol, lsp_method
 
-from carrel.frontends.lsp.capabilities import COMMANDS, initialize_result
-from carrel.frontends.lsp.convert.replies import error_data, on_wire
+from carrel.frontends.lsp.convert.convert_questions import error_data, on_wire
+from carrel.frontends.lsp.messages.methods import COMMANDS, initialize_result
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
 from carrel.model.patterns import lazy_pattern
 
@@ -277,18 +277,7 @@ class CarrelServer(LanguageServer):
 
     def listen(self, method: str, handler: Callable[..., Any]) -> None:
         """Have a bound method take a message; pygls marks what it registers with attributes, which such a method doesn't take."""
-        if inspect.iscoroutinefunction(handler):
-
-            async def awaited(*params: Any) -> None:
-                await handler(*params)
-
-            self.feature(method)(awaited)
-        else:
-
-            def called(*params: Any) -> None:
-                handler(*params)
-
-            self.feature(method)(called)
+        self.feature(method)(partial(handler))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log a fault in handling a notification; requests have their own way to tell."""

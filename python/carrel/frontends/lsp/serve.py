@@ -73,7 +73,7 @@ def _initialize_params(first: bytes) -> tuple[str | int, dict[str, Any]] | None:
 
 def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
     """Answer `initialize`; gives its id, or None when nobody could be told."""
-    from carrel.frontends.lsp.capabilities import initialize_result  # noqa: PLC0415 - only now needed
+    from carrel.frontends.lsp.messages.methods import initialize_result  # noqa: PLC0415 - only now needed
 
     body = json.dumps({"jsonrpc": "2.0", "id": identity, "result": initialize_result()}, separators=(",", ":"))
     try:
@@ -85,7 +85,7 @@ def _answer(identity: str | int, stdout: BinaryIO) -> str | int | None:
 
 def _asks_soon(params: dict[str, Any]) -> bool:
     """Return whether the editor's settings switch context on. A file may still switch it off: then a table was read in vain."""
-    from carrel.frontends.lsp.capabilities import own_settings  # noqa: PLC0415 - only now needed
+    from carrel.frontends.lsp.messages.methods import own_settings  # noqa: PLC0415 - only now needed
 
     section = own_settings(params.get("initializationOptions"))
     return section is not None and section.get("ragEnabled") is True

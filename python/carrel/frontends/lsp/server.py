@@ -11,7 +11,7 @@ import gc
 import logging
 import signal
 import threading
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,11 +22,11 @@ from carrel.composition.composition import Composition
 from carrel.frontends.common import logs, parent_process
 from carrel.frontends.common.transport import Writer, start_reader
 from carrel.frontends.common.uris import WINDOWS, ignores_case, longest_match
-from carrel.frontends.lsp.capabilities import own_settings
 from carrel.frontends.lsp.client_model import Client, announces
 from carrel.frontends.lsp.commands.index_commands import status_result
 from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.editor_documents import Documents
+from carrel.frontends.lsp.messages.methods import own_settings
 from carrel.frontends.lsp.progress import ProgressBars, StatusNotifier, UserMessages
 from carrel.frontends.lsp.rpc import CarrelProtocol, CarrelServer, Handler, to_rpc_error
 from carrel.index.workspace_state import Progress
@@ -223,13 +223,9 @@ def _locate(roots: list[str], path: str) -> tuple[str, str] | None:
     return longest_match(roots, path, ignore_case=True)
 
 
-_CASE: dict[str, bool] = {}
-
-
+@cache
 def _ignores_case(root: str) -> bool:
-    if root not in _CASE:
-        _CASE[root] = ignores_case(Path(root))
-    return _CASE[root]
+    return ignores_case(Path(root))
 
 
 def _on_loop(loop: asyncio.AbstractEventLoop, function: Any, *arguments: Any) -> None:

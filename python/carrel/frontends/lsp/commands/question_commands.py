@@ -17,7 +17,7 @@ from carrel.frontends.lsp.commands.index_commands import IndexCommands
 from carrel.frontends.lsp.commands.setup_commands import ModelCommands, SourceCommands, ToolCommands
 from carrel.frontends.lsp.convert import convert_chat
 from carrel.frontends.lsp.convert import convert_questions as convert
-from carrel.frontends.lsp.convert.replies import on_wire, with_receipt
+from carrel.frontends.lsp.convert.convert_questions import on_wire, with_receipt
 from carrel.frontends.lsp.convert.request_targets import RequestTargets, default_budget, selected_lines
 from carrel.frontends.lsp.messages import chat_messages as chat_wire
 from carrel.frontends.lsp.messages import question_messages as wire

@@ -50,7 +50,7 @@ class SourceCommands:
     async def sources(self, raw: Any) -> wire.SourcesResult:
         """Answer `carrel/sources`."""
         workspace = self._workspace(decode(wire.SourcesParams, raw))
-        return wire.SourcesResult(sources=tuple(map(wire.from_report, await model_report.source_reports(workspace))))
+        return wire.SourcesResult(sources=tuple(map(convert_setup.from_report, await model_report.source_reports(workspace))))
 
     async def add(self, raw: Any) -> wire.SourceChanged:
         """Answer `carrel/sources/add`."""

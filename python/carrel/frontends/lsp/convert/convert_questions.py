@@ -1,4 +1,4 @@
-"""Between core values and the wire: hits, packs, filters, budgets, positions.
+"""Between core values and the wire: hits, packs, filters, budgets, positions, errors, and what was sent where.
 
 Positions are UTF-16 on the wire: the server chooses that encoding, which every LSP client must support, and the core
 counts in it as well, so nothing is ever converted.
@@ -7,8 +7,9 @@ counts in it as well, so nothing is ever converted.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, UnsetType, structs
 
@@ -18,8 +19,8 @@ from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages.question_messages import AttemptResult, SentResult
 from carrel.model.bounds import MOST_LINES
 from carrel.model.conversation import Message, Role
-from carrel.model.errors import InvalidInput
-from carrel.model.outbound import Receipt, summed
+from carrel.model.errors import CarrelError, InvalidInput
+from carrel.model.outbound import Receipt, collect, summed
 from carrel.model.types import Budget, Dropped, Filters, Hit, Signals, Span
 
 if TYPE_CHECKING:
@@ -244,4 +245,42 @@ def from_answer(answer: ContextAnswer, uri_of: UriOf, folder_of: FolderOf, elaps
         missing_folders=from_missing(answer.missing),
         error=answer.problem,
         elapsed_ms=elapsed_ms,
+    )
+
+
+C = TypeVar("C")
+R = TypeVar("R", bound=common.Wire)
+Handler = Callable[[C, Any], Coroutine[Any, Any, R]]
+
+
+def with_receipt(handler: Handler[C, R]) -> Handler[C, R]:
+    """Have the result of a handler say what was sent where."""
+
+    @functools.wraps(handler)
+    async def handle(commands: C, raw: Any) -> R:
+        with collect() as receipt:
+            result = await handler(commands, raw)
+        return structs.replace(result, sent=from_receipt(receipt))
+
+    return handle
+
+
+E = TypeVar("E", bound=CarrelError)
+
+
+def on_wire(error: E) -> E | InvalidInput:
+    """Return the error under the field's name on the wire; what lies further in knows its own names only."""
+    return error.renamed(common.camel_case(error.field)) if isinstance(error, InvalidInput) else error
+
+
+def error_data(error: CarrelError) -> wire.ErrorData:
+    """Return what programs may read of an error."""
+    wrong = error if isinstance(error, InvalidInput) else None
+    return wire.ErrorData(
+        kind=type(error).__name__,
+        reason=error.reason,
+        remedy=error.remedy,
+        retryable=error.retryable,
+        field=wrong.field if wrong else UNSET,
+        value=wrong.value if wrong and wrong.value is not None else UNSET,
     )

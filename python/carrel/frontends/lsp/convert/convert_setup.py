@@ -1,15 +1,17 @@
-"""Encode models, tools and pipelines for the wire."""
+"""Encode models, sources, tools and pipelines for the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from carrel.frontends.common.wire import encode
+from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.messages import setup_messages as wire
+from carrel.frontends.lsp.messages.index_messages import FailedFile
 from carrel.frontends.lsp.messages.setup_messages import ProviderDestination, ProviderModel, ProviderStore
 from carrel.model.outbound import Destination
 from carrel.service.model_report import ModelState, StoreState
+from carrel.sources.served_source import SourceReport
 
 if TYPE_CHECKING:
     from carrel.extensions.tools.catalogue.search import FoundTool
@@ -74,3 +76,13 @@ def from_store(state: StoreState, allows: Callable[[Destination], bool]) -> Prov
 
 def _places(places: Iterable[Destination], allows: Callable[[Destination], bool]) -> tuple[ProviderDestination, ...]:
     return tuple(encode(ProviderDestination, place, allowed=allows(place)) for place in places)
+
+
+def from_report(report: SourceReport) -> wire.SourceResult:
+    """Encode the state of a source."""
+    return encode(
+        wire.SourceResult,
+        report,
+        last_indexed=None if report.updated is None else iso_time(report.updated),
+        failed=tuple(FailedFile(path=path, reason=reason) for path, reason in report.failed),
+    )

@@ -165,8 +165,5 @@ def default_budget(settings: Settings, params: wire.ContextParams) -> Budget:
 
 def selected_lines(file: FileRef | None, editor: wire.ActiveEditor | None) -> Lines | None:
     """Return the selected lines; a cursor selects nothing."""
-    selection = editor.selection if editor else None
-    if file is None or file.path is None or selection is None or selection.start == selection.end:
-        return None
-    last = selection.end.line - (selection.end.character == 0)  # the end is exclusive
-    return Lines(file.path, convert.line_of(selection.start.line), convert.line_of(max(last, selection.start.line)))
+    chosen = convert.to_lines(editor.selection) if editor and editor.selection else None
+    return Lines(file.path, *chosen) if chosen and file and file.path is not None else None

@@ -1,4 +1,6 @@
-"""Which method takes and gives what: the table behind handlers, capabilities, protocol docs and the editors' types."""
+"""Which method takes and gives what: the table behind handlers, protocol docs and the editors' types, and the answer to
+`initialize` that announces them. It needs no server, so that answer is given before the server proper is even imported.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ from typing import Any
 
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.messages import chat_messages as chat
-from carrel.frontends.lsp.messages import index_messages as audit
 from carrel.frontends.lsp.messages import index_messages as index
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages import setup_messages as setup
+from carrel.model.installation import carrel_version
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/status": (index.StatusParams, index.StatusResult),
@@ -28,7 +30,7 @@ REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/sources/add": (setup.SourcesAddParams, setup.SourceChanged),
     "carrel/sources/remove": (setup.SourcesRemoveParams, setup.SourceChanged),
     "carrel/key": (setup.KeyParams, setup.KeyResult),
-    "carrel/audit": (audit.AuditParams, audit.AuditResult),
+    "carrel/audit": (index.AuditParams, index.AuditResult),
     "carrel/tools/search": (setup.ToolsSearchParams, setup.ToolsSearchResult),
     "carrel/tools/list": (setup.ToolsListParams, setup.ToolsListResult),
     "carrel/pipeline/validate": (setup.PipelineParams, setup.PipelineChecked),
@@ -52,3 +54,37 @@ CLIENT_REQUESTS: dict[str, tuple[type[Wire], Any]] = {
 
 NOTIFICATIONS: dict[str, type[Wire]] = {"carrel/statusChanged": index.StatusResult}
 """What the server sends by itself."""
+
+PROTOCOL = 1
+"""Raised when `carrel/*` changes in a way that older editors can't read."""
+
+
+COMMANDS = {method.replace("/", "."): method for method in REQUESTS}
+"""The methods by their names as commands: `carrel/search` is `carrel.search`."""
+
+
+def own_settings(sent: object) -> dict[str, Any] | None:
+    """Find Carrel's settings in what a client sent: a section of that name, or all of it; None if neither."""
+    section = sent.get("carrel", sent) if isinstance(sent, dict) else None
+    return section if isinstance(section, dict) else None
+
+
+def initialize_result() -> dict[str, Any]:
+    """Return what the server can do. UTF-16 positions: the one encoding that every client must support."""
+    return {
+        "capabilities": {
+            "positionEncoding": "utf-16",
+            "textDocumentSync": {"openClose": True, "change": 2, "save": {"includeText": False}},
+            "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": True},
+            "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+            "experimental": {
+                "carrel": {
+                    "protocol": PROTOCOL,
+                    "requests": list(REQUESTS),
+                    "notifications": list(NOTIFICATIONS),
+                    "clientRequests": list(CLIENT_REQUESTS),
+                }
+            },
+        },
+        "serverInfo": {"name": "carrel", "version": carrel_version()},
+    }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.frontends.common.wire import State, Wire, encode, iso_time
+from carrel.frontends.common.wire import State, Wire
 from carrel.frontends.lsp.messages.index_messages import FailedFile
 from carrel.frontends.lsp.messages.question_messages import FolderParams, ProgressToken
-
-if TYPE_CHECKING:
-    from carrel.sources.served_source import SourceReport
 
 
 class SourcesParams(FolderParams, kw_only=True, frozen=True):
@@ -73,16 +70,6 @@ class SourceChanged(Wire, kw_only=True, frozen=True):
     changed: Annotated[bool, Meta(description="False where the person said no, or nobody could ask them.")]
     file: Annotated[str | UnsetType, Meta(description="The settings file that was written.")] = UNSET
     problem: Annotated[str | UnsetType, Meta(description="Why nothing was changed, and how else to do it.")] = UNSET
-
-
-def from_report(report: SourceReport) -> SourceResult:
-    """Encode the state of a source."""
-    return encode(
-        SourceResult,
-        report,
-        last_indexed=None if report.updated is None else iso_time(report.updated),
-        failed=tuple(FailedFile(path=path, reason=reason) for path, reason in report.failed),
-    )
 
 
 RiskName = Literal["safe", "moderate", "dangerous"]
