@@ -21,9 +21,9 @@ from carrel.agent.agent_steps import Event, TextDelta, Usage
 from carrel.agent.citations import Citation
 from carrel.agent.reviewer import Level
 from carrel.composition.composition import Composition
-from carrel.extensions.rag.as_ports import ChatModelPort
 from carrel.extensions.rag.config import AskModel
 from carrel.extensions.rag.context import window_of
+from carrel.extensions.rag.plain import ChatModelPort
 from carrel.library_arguments import history_argument, path_argument
 from carrel.model.bounds import checked
 from carrel.model.caller import Caller

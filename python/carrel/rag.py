@@ -20,7 +20,6 @@ from typing import Any, Literal, overload
 from carrel import library
 from carrel.composition.composition import Composition
 from carrel.extensions.rag import calls
-from carrel.extensions.rag.as_ports import ChatModelPort
 from carrel.extensions.rag.config import (
     SYSTEM_PROMPT,
     USER_PROMPT,
@@ -37,7 +36,7 @@ from carrel.extensions.rag.config import (
 from carrel.extensions.rag.context import BuildContext, MakeSource
 from carrel.extensions.rag.documents import Document, FoundDocument, source_of_document
 from carrel.extensions.rag.pipeline import Pipeline, Question
-from carrel.extensions.rag.plain import PlainChatModel, PlainEmbedder, PlainLocalIndex
+from carrel.extensions.rag.plain import ChatModelPort, PlainChatModel, PlainEmbedder, PlainLocalIndex
 from carrel.extensions.rag.tokens import TokenizerPort
 from carrel.model.errors import InvalidInput, WindowTooSmall
 from carrel.model.ports import Tokenizer
