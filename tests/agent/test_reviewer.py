@@ -13,6 +13,7 @@ from tests.support.hits import hit
 
 from carrel.agent import reviewer
 from carrel.agent.agent_steps import AskedAgain, AssistantMessage
+from carrel.agent.ask import MOST_TOKENS
 from carrel.agent.reviewer import Issue, Reviewed, SearchFinished, SearchStarted, Step
 from carrel.agent.search_tool import SearchArguments, SearchPage, page
 from carrel.model.conversation import Completion, Message, ToolCall, ToolSpec
@@ -39,7 +40,7 @@ class ScriptedModel:
 
     """Says its lines one after the other, the last one for ever; checks each request as a strict provider would."""
 
-    def __init__(self, *turns: Turn, limit: int = reviewer.MOST_TOKENS) -> None:
+    def __init__(self, *turns: Turn, limit: int = MOST_TOKENS) -> None:
         self.turns = list(turns)
         self.limit = limit
         self.requests: list[tuple[list[Message], list[ToolSpec]]] = []
@@ -89,7 +90,7 @@ async def review(
     index: Index | None = None,
     issue: Issue = Issue("Login fails for names with umlauts"),  # noqa: B008 - a frozen value
     steps: list[Step] | None = None,
-    max_tokens: int = reviewer.MOST_TOKENS,
+    max_tokens: int = MOST_TOKENS,
 ) -> Reviewed:
     model.limit = max_tokens
     window = reviewer.opened(issue, TOKENS, max_tokens)

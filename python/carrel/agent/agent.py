@@ -19,7 +19,7 @@ from carrel.agent import agent_steps as steps
 from carrel.agent.tool_arguments import names_of, problem_with, read_arguments
 from carrel.agent.tool_calls import MOST_CALLS, ShownText, read_calls
 from carrel.agent.window import LONGEST_NAME, Window
-from carrel.model.conversation import Completion, Finish, Message, RawArguments, ToolCall, ToolSpec
+from carrel.model.conversation import Completion, Finish, Message, RawArguments, ToolCall
 from carrel.model.errors import Cancelled, CarrelError, ProviderError, place_of
 from carrel.model.ports import MODEL_DEFAULTS, BudgetedTool, ChatModel, Delta, Sampling, Tool, ToolResult
 from carrel.model.structs import whole_characters
@@ -380,8 +380,3 @@ class Agent:
 
 def _folded(text: str) -> str:
     return "".join(text.split())
-
-
-def specs_of(tools: Sequence[Tool]) -> list[ToolSpec]:
-    """Return what a model is offered."""
-    return [tool.spec for tool in tools]

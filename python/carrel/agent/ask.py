@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from carrel.agent import citations
-from carrel.agent.agent import Agent, specs_of
+from carrel.agent.agent import Agent
 from carrel.agent.agent_steps import Event, LimitName, Limits, Usage, Wording
 from carrel.agent.citations import CheckedText
 from carrel.agent.tools.catalogue_tools import ACTING, ExecutePipeline
@@ -22,7 +22,7 @@ from carrel.model.types import ContextItem
 MOST_TOKENS = 32_000
 """Of a request, also where the model could take more: each step sends all that came before once more."""
 LEAST_TOKENS = 4_000
-"""A smaller window has no room for a question, some context and an answer."""
+"""A smaller window has no room for a question, some context and an answer, nor for an issue and one good search."""
 TRUSTED = 0.85
 """The share of a window that is used: a model may count more tokens than the tokenizer that stands in for its own."""
 _MOST_ANSWER_TOKENS = 4_000
@@ -89,7 +89,7 @@ def opened(messages: Sequence[Message], context: str, tools: Sequence[Tool], tok
     text = f"{context}\n\n{question}" if context else question
     acts = any(tool.spec.name == ExecutePipeline.spec.name for tool in tools)
     opening = [Message("system", f"{_INSTRUCTIONS} {ACTING}" if acts else _INSTRUCTIONS), Message("user", text)]
-    return Window(opening, specs_of(tools), limit, tokenizer, history=messages[:-1])
+    return Window(opening, [tool.spec for tool in tools], limit, tokenizer, history=messages[:-1])
 
 
 def _limits_of(model: ChatModel) -> Limits:

@@ -104,7 +104,7 @@ class SearchDocuments:
         try:
             hits = await self._search(decode_call(KnowledgeArguments, dict(arguments)))
         except InvalidInput as error:
-            return ToolResult(f"Not run: {error.field}: {error.sentence}", is_error=True)
+            return ToolResult(f"Not run: {error}", is_error=True)
         shown: list[Hit] = []
         for hit in hits:
             if self._tokenizer.count(text_of_hits([*shown, hit])) <= max_tokens:

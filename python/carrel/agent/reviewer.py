@@ -18,6 +18,7 @@ from typing import Any, Literal
 from carrel.agent import search_tool
 from carrel.agent.agent import Agent
 from carrel.agent.agent_steps import AskedAgain, AssistantMessage, Event, Limits, ToolFinished, ToolStarted, Wording
+from carrel.agent.ask import LEAST_TOKENS, MOST_TOKENS, TRUSTED
 from carrel.agent.search_tool import SPEC, Search, SearchCode
 from carrel.agent.window import Window
 from carrel.model.conversation import Message
@@ -64,7 +65,8 @@ class ReviewAnswer:
 
 def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
     """Return the answer in a model's text, or None and what is wrong with it."""
-    fields = best_object(text, _fields_in)
+    names = {plain_name(name) for name in _FIELDS}
+    fields = best_object(text, lambda fields: len(names & {plain_name(key) for key in fields}))
     if fields is None:
         return None, "there is no JSON object in it, or one that isn't complete"
     by_name = named(fields)
@@ -79,10 +81,6 @@ def read_answer(text: str) -> tuple[ReviewAnswer | None, str]:
         if problem:
             problems.append(f"{name} {problem}")
     return (None, "; ".join(problems)) if problems else (ReviewAnswer(**values), "")
-
-
-def _fields_in(fields: dict[str, Any]) -> int:
-    return len({plain_name(key) for key in fields} & {plain_name(name) for name in _FIELDS})
 
 
 def _words(value: Any) -> str:
@@ -143,14 +141,8 @@ _FIELDS: dict[str, Callable[[Any], tuple[Any, str]]] = {
 MOST_SEARCHES = 12
 MOST_TURNS = 10
 """How often the model may ask for searches. After that it is told to answer."""
-MOST_TOKENS = 32_000
-"""Of a request, also where the model could take more: each search sends all that came before once more."""
-LEAST_TOKENS = 4_000
-"""A smaller window has no room for the instructions and one good search."""
 ANSWER_TOKENS = 1_000
 """Kept free for what the model says."""
-TRUSTED = 0.85
-"""The share of a window that is used: a model may count more tokens than the tokenizer that stands in for its own."""
 LIMITS = Limits(steps=MOST_TURNS, calls=MOST_SEARCHES, answer_tokens=ANSWER_TOKENS)
 
 _INSTRUCTIONS = f"""You are an experienced engineer who says what an issue takes before somebody is given it.
@@ -257,17 +249,13 @@ def opened(issue: Issue, tokenizer: Tokenizer, max_tokens: int) -> Window:
     limit = int(min(max_tokens, MOST_TOKENS) * TRUSTED) - ANSWER_TOKENS
     instructions = Message("system", _INSTRUCTIONS)
     budget = Window([instructions], [SPEC], limit, tokenizer).budget
-    title = tokenizer.trim(issue.title.strip()[: _longest(budget)], budget // 8)
-    body = tokenizer.trim(issue.body[: _longest(budget)], budget // 3)
+    longest = 16 * budget  # more characters than so many tokens have: counting a longer text would take time for nothing
+    title = tokenizer.trim(issue.title.strip()[:longest], budget // 8)
+    body = tokenizer.trim(issue.body[:longest], budget // 3)
     text = quoted("issue_title", title)
     if issue.body.strip():
         text += "\n" + quoted("issue_body", body) + (_CUT if len(body) < len(issue.body) else "")
     return Window([instructions, Message("user", text)], [SPEC], limit, tokenizer)
-
-
-def _longest(tokens: int) -> int:
-    """Characters that more than so many tokens have: counting a longer text would take time for nothing."""
-    return 16 * tokens
 
 
 def _step(event: Event) -> Step | None:

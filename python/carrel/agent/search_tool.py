@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from carrel.model.conversation import ToolSpec
 from carrel.model.errors import InvalidInput
@@ -65,11 +65,6 @@ class SearchArguments(Struct, rename="camel", kw_only=True, frozen=True):
 def most_hits(arguments: SearchArguments) -> int:
     """Return how many hits are wanted."""
     return arguments.limit or DEFAULT_HITS[arguments.format]
-
-
-def argument_name(field: str) -> str:
-    """Return a field of `SearchArguments` as models spell it."""
-    return next(entry.encode_name for entry in structs.fields(SearchArguments) if entry.name == field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,7 @@ def _shown(hit: Hit, items: Sequence[ContextItem]) -> ContextItem | None:
 
 SPEC = ToolSpec(NAME, DESCRIPTION, schema(SearchArguments))
 _TOKENS = 3_000
-_FIELDS = {"path_globs": argument_name("path_glob")}
+_FIELDS = {"path_globs": "pathGlob"}
 
 Search = Callable[[SearchArguments, int], Awaitable[SearchPage]]
 """(arguments, tokens that the text may have) -> what was found; raises `InvalidInput` for arguments that can't be used."""

@@ -95,7 +95,7 @@ class Window:
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""
-        return self._count(text)
+        return self.tokenizer.count(whole_characters(text))
 
     def record_response(self, said: Completion) -> Completion:
         """Begin a round with what the model said, shortened; gives what of it counts, whole."""
@@ -120,7 +120,8 @@ class Window:
         return max(0, self.budget // 2 // max(calls, 1) - 4 * MESSAGE_TOKENS)
 
     def _measure(self) -> None:
-        self._fixed = sum(entry.tokens for entry in self._opening) + sum(self._tool_tokens(tool) for tool in self.offered)
+        told = (f"{tool.name}{tool.description}{as_json(tool.schema)}" for tool in self.offered)
+        self._fixed = sum(entry.tokens for entry in self._opening) + sum(self.count(text) + MESSAGE_TOKENS for text in told)
         self.budget = max(0, self.limit - self._fixed)
 
     def _add(self, message: Message, note: str | None) -> None:
@@ -146,7 +147,7 @@ class Window:
         for entry in chain(*self._rounds):
             over = self._spent() - self.budget
             if over > 0 and entry.message.role == "tool":  # long names and ids have taken what was left for results
-                text = self._cut(entry.message.text, max(0, self._count(entry.message.text) - over)) or _NOTHING_LEFT
+                text = self._cut(entry.message.text, max(0, self.count(entry.message.text) - over)) or _NOTHING_LEFT
                 shorter = self._entry(replace(entry.message, text=text))
                 entry.message, entry.tokens = shorter.message, shorter.tokens
 
@@ -161,7 +162,7 @@ class Window:
     def _shortened(self, call: ToolCall) -> ToolCall:
         """Return the call as the model is reminded of it: long arguments would fill the window by themselves."""
         most = self.budget // 8 // MOST_CALLS
-        if self._count(as_json(call.arguments)) <= most:
+        if self.count(as_json(call.arguments)) <= most:
             return call
         name, text = next(((name, text) for name, text in call.arguments.items() if isinstance(text, str)), ("", ""))
         return replace(call, arguments={name[:LONGEST_NAME]: self._cut(text, most // 2)} if name else {})
@@ -171,14 +172,8 @@ class Window:
 
     def _entry(self, message: Message) -> _Entry:
         sent = self._form.sent(message)
-        calls = sum(self._count(call.name + call.id + as_json(call.arguments)) + MESSAGE_TOKENS for call in sent.calls)
-        return _Entry(message, self._count(sent.text + sent.call_id) + MESSAGE_TOKENS + calls)
-
-    def _tool_tokens(self, tool: ToolSpec) -> int:
-        return self._count(tool.name + tool.description + as_json(tool.schema)) + MESSAGE_TOKENS
-
-    def _count(self, text: str) -> int:
-        return self.tokenizer.count(whole_characters(text))
+        calls = sum(self.count(call.name + call.id + as_json(call.arguments)) + MESSAGE_TOKENS for call in sent.calls)
+        return _Entry(message, self.count(sent.text + sent.call_id) + MESSAGE_TOKENS + calls)
 
 
 def _readable(call: ToolCall) -> ToolCall:

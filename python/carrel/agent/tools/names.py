@@ -8,22 +8,21 @@ chunks hold not all are looked through. The answers say so.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from carrel.agent import search_tool
-from carrel.agent.tools.scope import IndexTool
+from carrel.agent.tools.scope import IndexTool, Refusal
 from carrel.model.conversation import ToolSpec
-from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, CurrentChunk, Filter
 from carrel.model.patterns import whole_word
 from carrel.model.ports import ToolResult
-from carrel.model.structs import decode_call, schema
+from carrel.model.structs import schema
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
 from carrel.pack.appearance import one_line
 from carrel.question import query_words
@@ -63,17 +62,18 @@ class _Name:
 class _NameTool(IndexTool):
     """What both tools share."""
 
-    async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
+    takes = NameArguments
+
+    def _answer(
+        self, request: NameArguments, max_tokens: int, view: SnapshotView, _: Refusal, cancel: CancelToken
+    ) -> ToolResult:
         """Look the name up, with a text of at most so many tokens."""
-        try:
-            name = _Name.read(decode_call(NameArguments, dict(arguments)).name)
-        except InvalidInput as error:
-            return ToolResult(f"Not run: {error}", is_error=True)
+        name = _Name.read(request.name)
         if not re.search(r"\w", name.last):
             return ToolResult("Not run: name: is not an identifier", is_error=True)
-        return await self._index.read(lambda view, _, cancel: self._answer(name, max_tokens, view, cancel))
+        return self._look_up(name, max_tokens, view, cancel)
 
-    def _answer(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
+    def _look_up(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
         raise NotImplementedError
 
     def _allowed(self, entries: Sequence[CurrentChunk | str], view: SnapshotView, cancel: CancelToken) -> list[Chunk]:
@@ -99,7 +99,7 @@ class FindDefinition(_NameTool):
         schema(NameArguments),
     )
 
-    def _answer(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
+    def _look_up(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
         [listed] = view.exact_definitions([name.last], _MOST_DEFINITIONS)
         chunks = self._allowed(view.read_current([doc for doc, _ in listed], cancel), view, cancel)
         # The smallest chunk that defines it: a class's own chunk may list its methods too.
@@ -138,7 +138,7 @@ class FindUses(_NameTool):
         schema(NameArguments),
     )
 
-    def _answer(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
+    def _look_up(self, name: _Name, max_tokens: int, view: SnapshotView, cancel: CancelToken) -> ToolResult:
         parsed = query_words.read(name.last).parsed()
         hidden = Filter(exclude_globs=self._scope.exclude) if self._scope.exclude else None
         [(candidates, _)] = view.find(

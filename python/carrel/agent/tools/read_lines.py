@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from carrel.agent.tools.scope import IndexTool, Refusal
 from carrel.model.bounds import Line
 from carrel.model.conversation import ToolSpec
-from carrel.model.errors import InvalidInput
 from carrel.model.lines import lines_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import ToolResult
-from carrel.model.structs import decode_call, schema
+from carrel.model.structs import schema
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span, masks_in
 from carrel.pack.appearance import one_line
 from carrel.pack.formats import harmless_code
@@ -52,16 +50,9 @@ class ReadLines(IndexTool):
     """Reads what the index holds: never an ignored, secret or outside file; secrets in a file are masked."""
 
     spec = ToolSpec(NAME, DESCRIPTION, schema(ReadArguments))
+    takes = ReadArguments
 
-    async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
-        """Read as many of the lines as go into so many tokens."""
-        try:
-            request = decode_call(ReadArguments, dict(arguments))
-        except InvalidInput as error:
-            return ToolResult(f"Not run: {error}", is_error=True)
-        return await self._index.read(lambda view, refusal, token: self._read(request, max_tokens, view, refusal, token))
-
-    def _read(
+    def _answer(
         self, request: ReadArguments, max_tokens: int, view: SnapshotView, refusal: Refusal, cancel: CancelToken
     ) -> ToolResult:
         path, first = as_path(request.path), request.start_line

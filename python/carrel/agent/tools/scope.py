@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from msgspec import Struct
+
 from carrel.model.conversation import ToolSpec
+from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import Tokenizer, ToolResult
+from carrel.model.structs import decode_call
 from carrel.model.types import Filters, Lines, Query
 from carrel.search.candidates import allowed
 
@@ -17,9 +22,10 @@ USUAL_TOKENS = 3_000
 
 
 class IndexTool:
-    """A `BudgetedTool` over the index of the moment; each says what it does in `run_within`."""
+    """A `BudgetedTool` over the index of the moment; each says what it takes, and what it does in `_answer`."""
 
     spec: ToolSpec
+    takes: type[Struct]
 
     def __init__(self, index: IndexReader, tokenizer: Tokenizer, scope: Scope) -> None:
         self._index = index
@@ -32,6 +38,13 @@ class IndexTool:
 
     async def run_within(self, arguments: Mapping[str, Any], max_tokens: int) -> ToolResult:
         """Answer with a text of at most so many tokens."""
+        try:
+            request = decode_call(self.takes, dict(arguments))
+        except InvalidInput as error:
+            return ToolResult(f"Not run: {error}", is_error=True)
+        return await self._index.read(partial(self._answer, request, max_tokens))
+
+    def _answer(self, request: Any, max_tokens: int, view: SnapshotView, refusal: Refusal, cancel: CancelToken) -> ToolResult:
         raise NotImplementedError
 
 
