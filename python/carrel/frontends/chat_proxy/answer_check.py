@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from carrel.agent.citations import Citation, check
+from carrel.frontends.common.transcripts import as_list
 from carrel.model.types import ContextItem
 
 HEADER = b"x-carrel-citations"
@@ -55,10 +56,10 @@ def text_of_answer(body: bytes) -> str:
         return ""
     if not isinstance(answer, dict):
         return ""
-    said = [_content(_dict(choice).get("message")) for choice in _list(answer.get("choices"))[:1]]
+    said = [_content(_dict(choice).get("message")) for choice in as_list(answer.get("choices"))[:1]]
     said += [_content(answer.get("message")), _string(answer.get("response"))]
-    for item in _list(answer.get("output")):
-        said += [_string(_dict(part).get("text")) for part in _list(_dict(item).get("content"))]
+    for item in as_list(answer.get("output")):
+        said += [_string(_dict(part).get("text")) for part in as_list(_dict(item).get("content"))]
     return "\n".join(filter(None, said))
 
 
@@ -107,7 +108,7 @@ def _delta(data: bytes) -> str:
         return ""
     if event.get("type") == "response.output_text.delta":
         return _string(event.get("delta"))
-    choices = _list(event.get("choices"))
+    choices = as_list(event.get("choices"))
     return _content(_dict(choices[0]).get("delta")) if choices else ""
 
 
@@ -121,10 +122,6 @@ def _content(message: Any) -> str:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _string(value: Any) -> str:

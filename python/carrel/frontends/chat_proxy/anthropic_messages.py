@@ -6,14 +6,12 @@ of tools, all of them as messages of the user; titles and summaries are requests
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
-from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, instructs
+from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, digested, instructs
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import text_of, text_parts
+from carrel.frontends.common.transcripts import as_list, text_of, text_parts
 from carrel.model.conversation import Message
 from carrel.model.patterns import lazy_pattern
 
@@ -59,7 +57,7 @@ def _wants_json(body: Mapping[str, Any]) -> bool:
 
 
 def _start(body: Mapping[str, Any], session: str | None) -> bytes:
-    return _hash(b"", [FIELD, session] if session else [FIELD, counted({"content": body.get("system")}), body.get("metadata")])
+    return digested(b"", [FIELD, session] if session else [FIELD, counted({"content": body.get("system")}), body.get("metadata")])
 
 
 def _prompts(messages: Sequence[Any], digest: bytes, *, whole: bool) -> list[UserMessage]:
@@ -73,9 +71,9 @@ def _prompts(messages: Sequence[Any], digest: bytes, *, whole: bool) -> list[Use
     prompts = []
     for (path, value, at), following in zip(said, [*said, None][1:], strict=True):
         if path or whole:
-            digest = _hash(digest, value)
+            digest = digested(digest, value)
         if path:
-            followed = _hash(digest, following[1]).hex() if following else None
+            followed = digested(digest, following[1]).hex() if following else None
             prompts.append(UserMessage(path, value, at, digest.hex(), followed))
     return prompts
 
@@ -87,7 +85,7 @@ def _texts(message: Any) -> Iterator[tuple[_Path, str]]:
     content = message.get("content")
     if isinstance(content, str):
         texts: list[tuple[_Path, str]] = [(("content",), content)]
-    elif any(isinstance(part, dict) and part.get("type") == "tool_result" for part in _list(content)):
+    elif any(isinstance(part, dict) and part.get("type") == "tool_result" for part in as_list(content)):
         return
     else:
         texts = [(("content", at, "text"), text) for at, text in text_parts(content, ("text",))]
@@ -114,7 +112,7 @@ def _is_of_the_agent(message: Any) -> bool:
     if not isinstance(message, dict) or message.get("role") != "user":
         return False
     content = message.get("content")
-    return isinstance(content, str) or all(isinstance(part, dict) and part.get("type") == "text" for part in _list(content))
+    return isinstance(content, str) or all(isinstance(part, dict) and part.get("type") == "text" for part in as_list(content))
 
 
 def _history(messages: Sequence[Any]) -> tuple[Message, ...]:
@@ -126,11 +124,3 @@ def _history(messages: Sequence[Any]) -> tuple[Message, ...]:
         elif isinstance(message, dict) and message.get("role") == "assistant":
             said.append(Message("assistant", text_of(message.get("content"), ("text",))))
     return tuple(message for message in said if message.text.strip())
-
-
-def _hash(before: bytes, value: Any) -> bytes:
-    return sha256(before + json.dumps(value, sort_keys=True).encode("ascii")).digest()
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

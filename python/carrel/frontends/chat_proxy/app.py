@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +19,6 @@ from carrel.frontends.chat_proxy.questions import MESSAGES, field_of, is_anthrop
 from carrel.frontends.chat_proxy.upstream import BadTarget, Upstream, UpstreamModels, connections_to, path_of
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.model.errors import place_of
-from carrel.model.types import ContextItem
 from carrel.system.background import is_being_cancelled
 
 log = logging.getLogger(__name__)
@@ -228,7 +227,8 @@ async def _relay(response: httpx.Response, rewritten: Rewritten | None, send: Se
     pieces = response.aiter_raw()
     try:
         begin = await _beginning(pieces) if items and kind == "application/json" else b""
-        if begin and len(begin) <= MOST_BYTES and (checked := await asyncio.to_thread(_verdict_of, begin, items)):
+        whole = 0 < len(begin) <= MOST_BYTES
+        if whole and (checked := await asyncio.to_thread(lambda: verdict(text_of_answer(begin), items))):
             headers.append((HEADER, checked))
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         if begin:
@@ -253,10 +253,6 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
         if len(gathered) > MOST_BYTES:
             break
     return bytes(gathered)
-
-
-def _verdict_of(body: bytes, items: Sequence[ContextItem]) -> bytes:
-    return verdict(text_of_answer(body), items)
 
 
 async def _fail(scope: Scope, send: Send, status: int, kind: str, message: str, *, close: bool = False) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from carrel.frontends.common import json_splice
@@ -94,3 +96,8 @@ def counted(message: Any) -> Any:
 
 def _unmarked(value: Any) -> Any:
     return {key: inner for key, inner in value.items() if key != "cache_control"} if isinstance(value, dict) else value
+
+
+def digested(before: bytes, value: Any) -> bytes:
+    """Return a hash of plain data and of what came before it."""
+    return sha256(before + json.dumps(value, sort_keys=True).encode("ascii")).digest()

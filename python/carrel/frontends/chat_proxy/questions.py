@@ -5,14 +5,12 @@ Pure functions; what isn't understood isn't touched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 from carrel.frontends.chat_proxy import anthropic_messages
-from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, instructs
+from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, digested, instructs
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.model.conversation import Message, Role
@@ -102,16 +100,12 @@ def _text_of(message: dict[str, Any]) -> _Place | None:
 
 def _keys(body: dict[str, Any], field: str, messages: Sequence[Any]) -> list[str]:
     """Return for each message a hash of the conversation up to it."""
-    digest = sha256(_plain([field, *(body.get(name) for name in _IDENTIFYING)])).digest()
+    digest = digested(b"", [field, *(body.get(name) for name in _IDENTIFYING)])
     keys = []
     for message in messages:
-        digest = sha256(digest + _plain(counted(message))).digest()
+        digest = digested(digest, counted(message))
         keys.append(digest.hex())
     return keys
-
-
-def _plain(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True).encode("ascii")
 
 
 def _history(messages: Sequence[Any]) -> tuple[Message, ...]:

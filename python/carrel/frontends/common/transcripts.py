@@ -21,13 +21,16 @@ from carrel.model.conversation import Message, Role
 from carrel.model.patterns import lazy_pattern
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return a list of plain data, an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def text_parts(content: Any, kinds: Container[object] | None = None) -> list[tuple[int, str]]:
     """Return the parts of a content that hold text, of these `kinds` alone where they are given: their places, and the texts."""
-    if not isinstance(content, list):
-        return []
     return [
         (at, text)
-        for at, part in enumerate(content)
+        for at, part in enumerate(as_list(content))
         if isinstance(part, dict) and (kinds is None or part.get("type") in kinds) and isinstance(text := part.get("text"), str)
     ]
 

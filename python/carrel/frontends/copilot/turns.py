@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from carrel.agent import knowledge_form
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import text_of, text_parts
+from carrel.frontends.common.transcripts import as_list, text_of, text_parts
 from carrel.frontends.common.uris import uri_to_path
 
 Mode = Literal["prepend", "references", "off"]
@@ -34,7 +34,7 @@ class Turn:
     @property
     def folders(self) -> tuple[str, ...]:
         """The workspace folders of this machine that the request itself names."""
-        named = [self.params.get("workspaceFolder"), *(_items(self.params.get("workspaceFolders")))]
+        named = [self.params.get("workspaceFolder"), *(as_list(self.params.get("workspaceFolders")))]
         uris = (item.get("uri") if isinstance(item, dict) else item for item in named)
         return tuple(dict.fromkeys(uri for uri in uris if isinstance(uri, str) and uri_to_path(uri)))
 
@@ -86,7 +86,7 @@ def turn_of(body: bytes) -> Turn | None:
     if message["method"] == "conversation/turn":
         return _turn(body, params, ("params", "message"), params.get("message"))
     # Earlier turns carry their response; the one without is the one that is asked now.
-    turns = _items(params.get("turns"))
+    turns = as_list(params.get("turns"))
     open_turns = [i for i, turn in enumerate(turns) if isinstance(turn, dict) and turn.get("response") is None]
     if not open_turns:
         return None
@@ -118,10 +118,6 @@ def _said(turns: list[Any]) -> tuple[dict[str, str], ...]:
         if (text := text_of(turn.get(field), _TEXT))
     ]
     return tuple(said)
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 SEARCH = "carrel_search"
