@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -66,17 +66,13 @@ class _Opened:
     """A store with what runs for it."""
 
     vectors: VectorStore
-    _end: Callable[[], Awaitable[None]]
+    close: Callable[[], Coroutine[Any, Any, None]]
     _lives: Callable[[], bool] = lambda: True
 
     @property
     def alive(self) -> bool:
         """Tell whether what runs for it still does."""
         return self._lives()
-
-    async def close(self) -> None:
-        """Release all of it."""
-        await self._end()
 
 
 def qdrant_folder() -> Path:

@@ -69,9 +69,7 @@ class CopilotEmbedder(ServiceEmbedder):
         facts = MODELS.get(model, UNKNOWN)
         is_github = _is_github(url) and _is_github(options.token_url or TOKEN_URL)
         self._sign_in = SignIn(outbound, options.key, is_github=is_github)
-        self._session = SessionAuth(
-            outbound, self._sign_in, options.token_url, HEADERS, clock=clock, sleep=sleep, transport=transport
-        )
+        self._session = SessionAuth(outbound, self._sign_in, options.token_url, clock=clock, sleep=sleep, transport=transport)
         self._choose_size = bool(options.dimensions) and options.dimensions != facts.dim
         spec = EmbeddingSpec(
             f"{PROVIDER}:{model}" + (f":{options.dimensions}" if self._choose_size else ""),
@@ -218,7 +216,6 @@ class SessionAuth:
         outbound: Outbound,
         sign_in: SignIn,
         url: str = "",
-        headers: Mapping[str, str] | None = None,
         *,
         clock: Callable[[], float] = time.time,
         sleep: Sleep = asyncio.sleep,
@@ -230,15 +227,8 @@ class SessionAuth:
         if not path.strip("/"):
             raise InvalidInput("tokenUrl", "must end with the path of the exchange", f"GitHub's own is {TOKEN_URL}")
         refused = ("GitHub refused Copilot's sign-in ({1})", _SIGN_IN, False)
-        self.service = Service(
-            PROVIDER,
-            "GitHub",
-            url.removesuffix(path),
-            "embedder",
-            headers or {},
-            refusals={401: refused, 403: refused, 404: refused},
-        )
-        self.sign_in = sign_in
+        refusals = {401: refused, 403: refused, 404: refused}
+        self.service = Service(PROVIDER, "GitHub", url.removesuffix(path), "embedder", HEADERS, refusals=refusals)
         self._path = path
         self._client = ServiceClient(self.service, outbound, sign_in, sleep=sleep, transport=transport)
         self._clock = clock

@@ -105,7 +105,8 @@ class OllamaChat(ServiceModel):
             if longest and longest < self.spec.window:
                 self.spec = replace(self.spec, window=longest)
             abilities = shown.get("capabilities")
-            self._abilities = frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else frozenset()
+            listed = abilities if isinstance(abilities, list) else []
+            self._abilities = frozenset(ability for ability in listed if isinstance(ability, str))
         return self._abilities
 
     def _named(self, error: ProviderError) -> ProviderError:
@@ -182,10 +183,6 @@ def _context_length(info: object) -> int:
         return 0
     lengths = (value for name, value in info.items() if str(name).endswith(".context_length"))
     return next((value for value in lengths if isinstance(value, int) and value > 0), 0)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 PROVIDER = "ollama"

@@ -217,14 +217,11 @@ def tls_problem(error: BaseException, who: str) -> ProviderError | None:
     """Return what is told of `who` where a connection failed for its encryption; None where it failed for anything else."""
     cause = _ssl_error(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return _untrusted(who, f" ({cause.verify_message.rstrip('.')})", _REMEDIES.get(cause.verify_code, TRUST_IT))
+        why = cause.verify_message.rstrip(".")
+        return ProviderError(f"{who} shows a certificate that isn't trusted ({why})", _REMEDIES.get(cause.verify_code, TRUST_IT))
     if cause is not None and any(name in str(cause).upper() for name in _NO_TLS):
         return ProviderError(f"{who} answers without encryption", "Switch TLS on there, or check the port of its URL.")
     return None
-
-
-def _untrusted(who: str, why: str, remedy: str) -> ProviderError:
-    return ProviderError(f"{who} shows a certificate that isn't trusted{why}", remedy)
 
 
 def _ssl_error(error: BaseException) -> ssl.SSLError | None:

@@ -31,7 +31,7 @@ from carrel.model.ports import ChunkId, PublishedVectors, VectorRecord, Where
 from carrel.model.types import Query
 from carrel.policy.permissions import PermissionFile
 from carrel.policy.usage import Limits, UsageMeter
-from carrel.providers.copilot_embeddings import HEADERS, CopilotEmbedder, SessionAuth, SignIn
+from carrel.providers.copilot_embeddings import CopilotEmbedder, SessionAuth, SignIn
 from carrel.providers.keys import StandardKeys
 from carrel.providers.local import bundled
 from carrel.search.retriever import read
@@ -184,7 +184,7 @@ async def _token(around: _Surroundings) -> str:
 
 
 async def _exchange(around: _Surroundings) -> str:
-    session = SessionAuth(around.outbound, SignIn(around.outbound, around.key), around.token_url, HEADERS)
+    session = SessionAuth(around.outbound, SignIn(around.outbound, around.key), around.token_url)
     try:
         headers = await session.headers()
         left = session.seconds_left

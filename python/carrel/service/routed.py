@@ -109,9 +109,7 @@ async def from_sources(
         except NotPermitted as error:
             unserved = tuple(route for route in routing.routes if route.source not in served)
             return FromSources(unserved, problem=str(error), not_searched=tuple(served))
-    seconds = SOURCE_SECONDS + wait_ms / 1000
-    if end is not None:
-        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    seconds = _seconds_until(end, SOURCE_SECONDS + wait_ms / 1000)
     remote = any(served[route.source].settings.kind == "repository" for route in chosen)
     view = await _own_view(workspace) if remote else None
     results = await asyncio.gather(
@@ -129,6 +127,11 @@ async def from_sources(
         " ".join(filter(None, problems)) or None,
         tuple(name for name in served if name not in routing.sources),
     )
+
+
+def _seconds_until(end: float | None, most: float) -> float:
+    """Return how long something may take before the loop's time `end`, at most so many seconds."""
+    return most if end is None else min(most, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
 
 
 def only_documents(filters: Filters) -> bool:
@@ -187,9 +190,7 @@ async def _routed(
                 problem = f"No tool was asked: {error}"
         routing = by_rules(query.text, [workspace_choice, *others])
         return Routing((*routing.routes, *_documents_beside(workspace, query.text, routing, served)), problem)
-    seconds = helpers.planner_seconds
-    if end is not None:
-        seconds = min(seconds, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    seconds = _seconds_until(end, helpers.planner_seconds)
     others += [SourceChoice(name, "tool", tool.description) for name, tool in tools.items()]
     return await by_model(query.text, [workspace_choice, *others], helpers.planner, seconds) if seconds > 0.1 else Routing(())
 
@@ -207,7 +208,7 @@ async def _ask_tools(
     workspace: Workspace, routing: Routing, tools: dict[str, CatalogueTool], end: float | None
 ) -> tuple[list[Hit], list[str]]:
     """Return what tools said that a question goes to, and why others said nothing."""
-    seconds = TOOL_SECONDS if end is None else min(TOOL_SECONDS, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
+    seconds = _seconds_until(end, TOOL_SECONDS)
     calls = [(tools[route.source], route.query) for route in routing.routes if route.source in tools]
     answers = await asyncio.gather(*(ask_tool(workspace, tool, text, seconds) for tool, text in calls), return_exceptions=True)
     said = [answer for answer in answers if isinstance(answer, Hit)]

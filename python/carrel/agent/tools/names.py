@@ -64,9 +64,7 @@ class _NameTool(IndexTool):
 
     takes = NameArguments
 
-    def _answer(
-        self, request: NameArguments, max_tokens: int, view: SnapshotView, _: Refusal, cancel: CancelToken
-    ) -> ToolResult:
+    def _answer(self, request: NameArguments, max_tokens: int, view: SnapshotView, _: Refusal, cancel: CancelToken) -> ToolResult:
         """Look the name up, with a text of at most so many tokens."""
         name = _Name.read(request.name)
         if not re.search(r"\w", name.last):

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from carrel.service.context_request import MissingFolder
     from carrel.service.workspace import Workspace
 
-_NOTHING: tuple[str, ...] = ()
 _TEXTS = {"text": search_tool.text_of, "places": places_text}
 _NAMES = {"path_globs": "pathGlob", "exclude_globs": "exclude"}
 
@@ -47,7 +46,7 @@ class Answer:
 
     text: str
     value: wire.Wire
-    notes: tuple[str, ...] = _NOTHING
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +177,22 @@ class Tools:
             result = await assessed.search(first.chat_model(), attempts.append, searched, query, 0, history=history)
         else:
             result = await queries.search(searched, query, 0, history=history)
-        answer = _hits(self._name(searched), searched, result.answer, text_of, result.confidence, result.missing)
+        name, with_text = self._name(searched), text_of is not places_text
+        value = messages.HitsResult(
+            folder=name,
+            hits=tuple(_place(name, hit, hit.chunk.masked, with_text=with_text) for hit in result.answer),
+            confidence=result.confidence,
+            state=searched.state(),
+            pending=searched.pending,
+            missing_folders=_missing(result.missing),
+        )
         problem = result.diagnostics.problem
         unsure = doubt(result.confidence) if result.answer else None
         instead = attempts[-1].query if len(attempts) > 1 else result.diagnostics.rewritten
         holding = result.diagnostics.holding or 0
         more = f"{holding:,} places of the index hold the word; these come first." if holding > len(result.answer) else None
         notices = (*filter(None, (problem, unsure, more)), *_searched_for(instead))
-        return dataclasses.replace(answer, notes=(*notices, *notes(searched, problem)))
+        return Answer(text_of(result.answer), value, (*notices, *notes(searched, problem)))
 
     async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:
         """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
@@ -279,25 +286,6 @@ def _history(texts: Sequence[str]) -> tuple[Message, ...]:
 
 def _searched_for(rewritten: str | None) -> tuple[str, ...]:
     return (f"Searched for: {rewritten}",) if rewritten else ()
-
-
-def _hits(
-    name: str,
-    searched: Workspace | FolderGroup,
-    hits: Sequence[Hit],
-    text_of: Callable[[Sequence[Hit]], str],
-    confidence: float | UnsetType = UNSET,
-    missing: Sequence[MissingFolder] = (),
-) -> Answer:
-    value = messages.HitsResult(
-        folder=name,
-        hits=tuple(_place(name, hit, hit.chunk.masked, with_text=text_of is not places_text) for hit in hits),
-        confidence=confidence,
-        state=searched.state(),
-        pending=searched.pending,
-        missing_folders=_missing(missing),
-    )
-    return Answer(text_of(hits), value)
 
 
 def _missing(missing: Sequence[MissingFolder]) -> dict[str, str] | UnsetType:
