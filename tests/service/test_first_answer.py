@@ -13,7 +13,7 @@ from carrel.composition.composition import Composition
 from carrel.frontends.mcp.tools import notes
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.types import Query
-from carrel.service import queries, workspace
+from carrel.service import answering_index, queries
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
 from carrel.system.jobs import Jobs
@@ -44,7 +44,7 @@ class HeldAfterTheFirstBatch(IndexRunner):
 async def test_what_a_question_is_about_answers_before_the_first_index_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "_WHOLE_SECONDS", 0.0)
+    monkeypatch.setattr(answering_index, "_WHOLE_SECONDS", 0.0)
     root = tmp_path / "large"
     root.mkdir()
     for number in range(FILES):

@@ -23,8 +23,7 @@ from carrel.index.open_index import RENEWED, OpenIndex
 from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import Cancelled, StoreError
 from carrel.model.types import Budget, Query
-from carrel.service import queries
-from carrel.service import workspace as workspaces
+from carrel.service import answering_index, queries
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
 from carrel.service.workspace import Workspace
@@ -82,7 +81,7 @@ class HeldRunner(IndexRunner):
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let questions wait for saved files as long as it takes, so that a slow machine changes nothing."""
-    monkeypatch.setattr(workspaces, "_MOMENT_SECONDS", 60)
+    monkeypatch.setattr(answering_index, "_MOMENT_SECONDS", 60)
 
 
 class Clock:

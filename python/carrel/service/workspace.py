@@ -1,7 +1,7 @@
 """One workspace folder: its settings, its open buffers, and its index as questions see it.
 
 Everything here runs on the event loop; native work goes to `Jobs`. `lifecycle` opens and follows the index, `indexing` keeps it
-current. A chat turn never waits for either.
+current, `answering_index` waits for both on behalf of a question. A chat turn never waits for either.
 """
 
 from __future__ import annotations
@@ -9,24 +9,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from carrel.index.status import Status, read_details
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
-from carrel.model.errors import CarrelError, NewerFormat, NotReady, StoreError
+from carrel.model.errors import CarrelError, NewerFormat, StoreError
 from carrel.policy import permissions
+from carrel.service.answering_index import AnsweringIndex
 from carrel.service.context_request import RecentContexts
 from carrel.settings.allow_settings import Right
 from carrel.settings.settings_files import WORKSPACE_FILE
 from carrel.system.jobs import IndexQueue, Job, Jobs
 from carrel.upkeep.buffers import Buffers
 from carrel.upkeep.folder_watch import FolderWatch, WatchEvents
-from carrel.upkeep.index_jobs import IndexingEvents, IndexRunner, IndexService, check_root, write_state
-from carrel.upkeep.lifecycle import NO_INDEX, IndexLifecycle, LifecycleEvents
+from carrel.upkeep.index_jobs import IndexingEvents, IndexRunner, IndexService, write_state
+from carrel.upkeep.lifecycle import IndexLifecycle, LifecycleEvents
 from carrel.upkeep.model_switch import ModelSwitch, SwitchEvents
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_MOMENT_SECONDS = 0.25
-_WHOLE_SECONDS = 1.0
-"""For so long a question waits for a whole first index, which most folders have by then; then what it is about is enough."""
 _CLEAR_SECONDS = 20.0
 _PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
@@ -91,7 +89,7 @@ class Workspace:
         self._events = events
         self._recheck = recheck
         self._changing: asyncio.Task[None] | None = None  # acts on settings that were changed
-        self._no_root: str | None = None  # why the folder itself can't be read
+        progressed = partial(events.progressed, self)
         self._state = StateCell(WorkspaceState(folder, reported=watched))
         self._lifecycle = IndexLifecycle(
             root,
@@ -100,14 +98,14 @@ class Workspace:
             self.run_interactive,
             LifecycleEvents(self._attached, self._changed, self._took_over, events.fault),
         )
-        runner = runner or IndexRunner()
+        runner, renew = runner or IndexRunner(), partial(self._lifecycle.reopen, renew=True)
         self.indexing = IndexService(
             self._state,
             jobs,
             runner,
             composition.new_token,
             self.run_interactive,
-            IndexingEvents(self.open, self._renew, self._changed, self._progressed, self._lifecycle.failed),
+            IndexingEvents(self.open, renew, self._changed, progressed, self._lifecycle.failed),
         )
         self.buffers = Buffers(root, self.run_interactive, unsettled=self.queue.concerns)
         self.indexing.buffers = self.buffers
@@ -123,7 +121,18 @@ class Workspace:
             jobs,
             composition,
             runner,
-            SwitchEvents(self._progressed, self._switched, self._changed, events.fault),
+            SwitchEvents(progressed, self._switched, self._changed, events.fault),
+        )
+        self._answering = AnsweringIndex(
+            root,
+            self._state,
+            self._lifecycle,
+            self.indexing,
+            self.watch,
+            self.switch,
+            self.run_interactive,
+            self.open,
+            self._changed,
         )
 
     # --- the state of this moment
@@ -151,8 +160,7 @@ class Workspace:
     @property
     def watched(self) -> bool:
         """Tell whether every change on disk is told, by the editor or by a watch of ours, and what came before was looked at."""
-        since = self.watch.complete_since
-        return self._state.now.reported or (since is not None and self.indexing.rescans.has_ended_since(since))
+        return self._answering.watched
 
     @property
     def index(self) -> OpenIndex | None:
@@ -261,43 +269,12 @@ class Workspace:
         """
         await self.settle()
         self.require("search")
-        await self._require_root()
-        index = await (self.open() if explicit else self._open_existing())
-        self.switch.look()
-        if index.store.lost:
-            index = await self._replace(index)
-        if explicit and not index.complete:
-            await self._first_index(index, wait_ms / 1000, about)
-        else:
-            if explicit:
-                await self.watch.settle()
-            self._rescan_if_due(index, at_once=explicit and (not self.watched or self.indexing.rescans.owed))
-            latest = self.queue.saves or self.indexing.rescans.latest
-            if explicit and latest and not latest.done.done():
-                await asyncio.wait({latest.done}, timeout=min(_MOMENT_SECONDS, wait_ms / 1000))
+        index = await self._answering.bring(explicit=explicit, wait_ms=wait_ms, about=about)
         await self.buffers.flush()
-        while self._is_changing:  # while this waited: the index it began with is closed
+        while self._changing and not self._changing.done():  # while this waited: the index it began with is closed
             await self._settings_taken()
             await self.buffers.flush()
         return self.index or index
-
-    async def _require_root(self) -> None:
-        """Raise `StoreError` where the folder isn't there. An index job would fail, and be logged, at every question."""
-        index = self.index
-        try:
-            await self.run_interactive(lambda _: check_root(self.root, indexed=lambda: index.begun if index else self.has_index))
-        except StoreError as error:
-            if self.error != str(error):
-                self.indexing.rescans.failed()
-                self._lifecycle.failed(error)
-                self._changed()
-            self._no_root = str(error)
-            raise
-        if self._no_root is not None:
-            if self.error == self._no_root:
-                self._state.replace(error=None)
-                self._changed()
-            self._no_root = None
 
     async def open(self) -> OpenIndex:
         """Open the index, once; raises `CarrelError` when it can't be or mustn't be."""
@@ -306,55 +283,6 @@ class Workspace:
         if self.blocked:
             raise self.blocked.with_traceback(None)
         return await self._lifecycle.open()
-
-    async def _open_existing(self) -> OpenIndex:
-        """Open what somebody made; raises `NotReady`.
-
-        Read-only callers must not create an empty index: holding the writer lock would block whoever wants to build it.
-        """
-        if not (self.blocked or self.has_index):
-            raise NotReady(*NO_INDEX)
-        return await self.open()
-
-    def _rescan_if_due(self, index: OpenIndex, *, at_once: bool) -> None:
-        rescans = self.indexing.rescans
-        if not (index.begun and index.store.role == "writer" and rescans.is_due(watched=self.watched, waits=at_once)):
-            return
-        if at_once:
-            rescans.run_now()
-        else:
-            rescans.run_soon()
-
-    async def _replace(self, lost: OpenIndex) -> OpenIndex:
-        """Open a new index in place of one that was deleted, and have it filled; raises `CarrelError`."""
-        async with self.queue.alone():
-            if self.index is lost:
-                await self._renew()
-        index = await self.open()
-        if index.store.role == "writer":
-            self.queue.request(full=True)
-        return index
-
-    async def _renew(self) -> None:
-        await self._lifecycle.reopen(renew=True)
-
-    async def _first_index(self, index: OpenIndex, seconds: float, about: str) -> None:
-        if index.store.role == "follower":
-            end = time.monotonic() + seconds
-            while not index.complete and time.monotonic() < end and index.store.role == "follower":
-                await asyncio.sleep(0.1)
-                await self.run_interactive(lambda _: index.follow())
-            return
-        job = self.queue.running or self.queue.request(full=True)
-        if not job.work.full:
-            job = self.queue.request(full=True)
-        waiting: set[asyncio.Future[Any]] = {job.done}
-        begun = time.monotonic()
-        if about and seconds:
-            waiting.add(index.questions.add(about))
-            await asyncio.wait({job.done}, timeout=min(_WHOLE_SECONDS, seconds))
-        left = max(0.0, seconds - (time.monotonic() - begun))
-        await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
     # --- indexing
 
@@ -372,7 +300,7 @@ class Workspace:
         warming = asyncio.create_task(self.run_interactive(lambda _: self.composition.warm_up(settings)))
         warming.add_done_callback(lambda done: done.cancelled() or done.exception())
         with contextlib.suppress(CarrelError):
-            index = await (self.open() if settings.rag_auto_index else self._open_existing())
+            index = await (self.open() if settings.rag_auto_index else self._answering.open_existing())
             if index.store.role == "writer":
                 if index.begun:
                     self.indexing.rescans.run_soon()
@@ -466,10 +394,6 @@ class Workspace:
                 await run(None, index.store.close)
             await index.close_model()
 
-    @property
-    def _is_changing(self) -> bool:
-        return self._changing is not None and not self._changing.done()
-
     async def _settings_taken(self) -> None:
         while self._changing and not self._changing.done():
             await asyncio.wait({self._changing})
@@ -524,6 +448,3 @@ class Workspace:
         self.watch.update()
         self._attach_replica()
         self._events.changed(self)
-
-    def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
-        self._events.progressed(self, job, progress)
