@@ -140,8 +140,8 @@ class EarlyResponder:
             message = None
         if isinstance(message, dict) and type(message.get("id")) in (int, str):
             return self._answered_request(message)
-        if not _is_notification(message):
-            self._sdk_needed = True
+        if not isinstance(message, dict) or "id" in message or not isinstance(message.get("method"), str):
+            self._sdk_needed = True  # it is no notification
         return False
 
     def _answered_request(self, message: dict[str, Any]) -> bool:
@@ -179,10 +179,6 @@ class EarlyResponder:
     def _send(self, data: bytes) -> None:
         self._outgoing.write(single_line(data))
         self._outgoing.flush()
-
-
-def _is_notification(message: Any) -> bool:
-    return isinstance(message, dict) and "id" not in message and isinstance(message.get("method"), str)
 
 
 def _version(params: Any) -> str | None:

@@ -97,18 +97,22 @@ class Commands:
         hits = answer.with_evidence
         if params.format == "places":
             hits = tuple(map(without_text, hits))
-        result = self._search_result(searched, hits, convert.from_diagnostics(answer.retrieval), started)
-        if params.format == "places":
-            result = structs.replace(result, text=places_text(hits))
+        elapsed_ms = _since(started)
+        uri_of, folder_of = partial(_uri_of, searched), partial(_folder_of, searched)
+        encoded = tuple(convert.from_hit(hit, uri_of, folder_of=folder_of) for hit in hits)
         if params.last_change:
-            changes = await queries.last_changes(searched, hits)
-            result = structs.replace(result, hits=convert.with_last_changes(result.hits, changes))
-        done, routes = answer.diagnostics, convert.from_routes(answer.routes)
-        return structs.replace(
-            result,
+            encoded = convert.with_last_changes(encoded, await queries.last_changes(searched, hits))
+        done = answer.diagnostics
+        return wire.SearchResult(
+            hits=encoded,
+            text=places_text(hits) if params.format == "places" else UNSET,
+            elapsed_ms=elapsed_ms,
+            state=searched.state(),
+            pending=searched.pending,
+            plan=convert.from_diagnostics(answer.retrieval),
             rewritten=done.rewritten or UNSET,
             sub_queries=done.sub_queries or UNSET,
-            routes=routes or UNSET,
+            routes=convert.from_routes(answer.routes) or UNSET,
             not_searched=answer.not_searched or UNSET,
             missing_folders=convert.from_missing(answer.missing),
             confidence=answer.confidence,
@@ -301,18 +305,6 @@ class Commands:
 
     def _quiet(self, params: wire.ContextParams) -> bool:
         return params.trigger == "chat" and not self._session.settings.rag_enabled
-
-    def _search_result(
-        self, searched: Workspace | FolderGroup, hits: Any, plan: dict[str, Any], started: float
-    ) -> wire.SearchResult:
-        uri_of, folder_of = partial(_uri_of, searched), partial(_folder_of, searched)
-        return wire.SearchResult(
-            hits=tuple(convert.from_hit(hit, uri_of, folder_of=folder_of) for hit in hits),
-            elapsed_ms=_since(started),
-            state=searched.state(),
-            pending=searched.pending,
-            plan=plan,
-        )
 
 
 def _context_result(searched: Workspace | FolderGroup | None, answer: ContextAnswer, started: float) -> wire.ContextResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
@@ -15,7 +15,7 @@ from carrel.frontends.lsp.messages.question_messages import ContextResult, Filte
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
 from carrel.model.structs import whole_characters
-from carrel.model.types import Hit
+from carrel.model.types import Chunk, Hit
 from carrel.service.asks import AskAnswer, ReviewRequest
 
 if TYPE_CHECKING:
@@ -69,16 +69,14 @@ def from_reviewed(
 
 def _places(hits: tuple[Hit, ...], uri_of: UriOf) -> tuple[wire.ReviewPlace, ...]:
     return tuple(
-        wire.ReviewPlace(
-            uri=uri_of(hit.chunk.path),
-            path=hit.chunk.path,
-            start_line=hit.chunk.span.start_line,
-            end_line=hit.chunk.span.end_line,
-            symbol=hit.chunk.symbol or UNSET,
-            score=round(hit.score, 4),
-        )
-        for hit in hits
+        wire.ReviewPlace(**_place(hit.chunk, uri_of), symbol=hit.chunk.symbol or UNSET, score=round(hit.score, 4)) for hit in hits
     )
+
+
+def _place(chunk: Chunk, uri_of: UriOf) -> dict[str, Any]:
+    """Return the fields of `Place`."""
+    span = chunk.span
+    return {"uri": uri_of(chunk.path), "path": chunk.path, "start_line": span.start_line, "end_line": span.end_line}
 
 
 _LONGEST_SAID = 2_000
@@ -129,12 +127,7 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
         kind="toolFinished",
         tool=event.name,
         arguments=dict(event.arguments),
-        places=tuple(
-            wire.ChatPlace(
-                uri=uri_of(chunk.path), path=chunk.path, start_line=chunk.span.start_line, end_line=chunk.span.end_line
-            )
-            for chunk in chunks
-        ),
+        places=tuple(wire.ChatPlace(**_place(chunk, uri_of)) for chunk in chunks),
         text=UNSET if chunks or event.result.is_error else event.result.text[:_LONGEST_SAID],
         problem=event.result.text if event.result.is_error else UNSET,
         repeated=event.repeated,
