@@ -146,6 +146,9 @@ class CopilotChat:
 
     async def _begin(self, program: Program[_Session], messages: Sequence[Message], tools: Sequence[ToolSpec]) -> _Session:
         client = await program.client()
+        from copilot import Tool
+
+        more = {"skip_permission": True, "overrides_built_in_tool": True}
         chosen: dict[str, Any] = {}
         if self._own_model:
             chosen["provider"] = {"type": "openai", "base_url": self._service.base_url, "wire_api": "completions"}
@@ -157,7 +160,7 @@ class CopilotChat:
         try:
             made = await client.create_session(
                 model=self._model,
-                tools=[_tool(tool) for tool in tools],
+                tools=[Tool(tool.name, tool.description, parameters=dict(tool.schema), **more) for tool in tools],
                 available_tools=[f"custom:{tool.name}" for tool in tools],
                 system_message={"mode": "replace", "content": whole_characters(system)},
                 streaming=True,
@@ -222,9 +225,11 @@ class _Session:
 
     async def answer(self, messages: Sequence[Message]) -> None:
         """Give the program the results."""
+        from copilot.rpc import HandlePendingToolCallRequest
+
         for message in self.results(messages):
-            request = _result(self.requests.pop(message.call_id), whole_characters(message.text))
-            await self.made.rpc.tools.handle_pending_tool_call(request)
+            waiting, text = self.requests.pop(message.call_id), whole_characters(message.text)
+            await self.made.rpc.tools.handle_pending_tool_call(HandlePendingToolCallRequest(request_id=waiting, result=text))
         self.received = self.prompt_tokens = self.answer_tokens = 0
 
     async def read(self) -> AsyncIterator[Delta]:
@@ -318,15 +323,3 @@ def _prompt(messages: Sequence[Message]) -> str:
             line["calls"] = [{"tool": call.name, "arguments": dict(chat.sent_arguments(call))} for call in message.calls]
         lines.append(json.dumps(line, ensure_ascii=False))
     return "\n".join(["The conversation so far, a JSON object a message. Go on after the last one.", *lines])
-
-
-def _tool(tool: ToolSpec) -> Any:
-    from copilot import Tool
-
-    return Tool(tool.name, tool.description, parameters=dict(tool.schema), skip_permission=True, overrides_built_in_tool=True)
-
-
-def _result(request_id: str, text: str) -> Any:
-    from copilot.rpc import HandlePendingToolCallRequest
-
-    return HandlePendingToolCallRequest(request_id=request_id, result=text)

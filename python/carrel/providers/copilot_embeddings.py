@@ -259,7 +259,7 @@ class SessionAuth:
 
     async def _exchange(self) -> _Session:
         try:
-            answer = await self._client.get(self._path)
+            answer = await self._client.send("GET", self._path, None)
         except ProviderError as error:
             if error.retryable:
                 raise

@@ -128,14 +128,6 @@ class ServiceClient:
         """Send JSON and return the answer's JSON. Raises `ProviderError`, `NotAllowed` among them."""
         return await self.send("POST", path, body, load)
 
-    async def put(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> Any:
-        """Put JSON and return the answer's JSON. Raises `ProviderError`."""
-        return await self.send("PUT", path, body, load)
-
-    async def get(self, path: str) -> Any:
-        """Return the JSON at a path. Raises `ProviderError`."""
-        return await self.send("GET", path, None)
-
     async def send(
         self, method: str, path: str, body: Mapping[str, Any] | None, load: Load = NO_LOAD, *, most_bytes: int | None = None
     ) -> Any:
@@ -180,9 +172,8 @@ class ServiceClient:
         content = None if body is None else _encoded(body)
         tries = 0
         while True:
-            headers = (
-                await self._headers()
-            )  # before its turn: a session may have to be exchanged, and pace counts when it is sent
+            # Before its turn: a session may have to be exchanged, and pace counts when it is sent.
+            headers = await self._headers()
             headers |= {"Content-Type": "application/json"} if content is not None else {}
             admission = await admitted(self._outbound.meter, destination, load)
             try:

@@ -85,9 +85,8 @@ def key_names(settings: Settings) -> tuple[str, ...]:
     """Return the names that a key can be kept under: of what has a usual variable, of other services, and of tools' servers."""
     providers = {name for names in providers_by_role().values() for name in names if name not in (BUNDLED, HASHED_WORDS, JUDGE)}
     tools = {f"tools-{name}" for name, server in settings.tools.servers.items() if server.url}
-    kept = key_variables().keys() - {
-        "helicone"
-    }  # its variable says that it is to be asked at all, so no other place is looked into
+    # The variable of Helicone says that it is to be asked at all, so no other place is looked into.
+    kept = key_variables().keys() - {"helicone"}
     return tuple(sorted(providers | kept | tools))
 
 

@@ -16,6 +16,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,9 +103,9 @@ class KnowledgeBase:
             served.parts.append(self._part(served, git.texts, _mirrored(settings, base), mirror=git))
             return served
         if source.kind == "mcp":
-            from carrel.sources.documents.resource_mirror import ResourceMirror, fetcher
+            from carrel.sources.documents.resource_mirror import ResourceMirror, fetch_texts
 
-            fetch = fetcher(source, settings.tools, lambda: self._composition.tools(self._settings()).catalogue)
+            fetch = partial(fetch_texts, source, settings.tools, lambda: self._composition.tools(self._settings()).catalogue)
             resources = ResourceMirror(folder.parent, fetch)
             part = self._part(served, resources.texts, _mirrored(settings, base), mirror=resources)
             part.expire = resources.expire

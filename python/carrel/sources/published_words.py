@@ -14,7 +14,6 @@ import struct
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from carrel.model.errors import CarrelError
@@ -77,7 +76,7 @@ def _point(point: str, chunk: CurrentChunk, vector: bytes, with_text: bool) -> P
     )
     name = " ".join((info.symbol, *info.definitions, info.signature))
     values = struct.unpack(f"<{len(vector) // 4}f", vector)
-    return Point(point, [round(value, 6) for value in values], words_of(Fields(name, info.path, chunk.text)), kept)
+    return Point(point, [round(value, 6) for value in values], words_of(name, info.path, chunk.text), kept)
 
 
 Sparse = tuple[tuple[int, float], ...]
@@ -91,20 +90,10 @@ _FIELDS = ((3.0, 0.3, 10.0), (1.5, 0.2, 6.0), (1.0, 0.75, 90.0))
 fixed, so that a chunk's vector doesn't depend on what else is published."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """What of a chunk is searched by words: symbol, definitions and signature; path; text."""
-
-    name: str
-    path: str
-    body: str
-
-
-def words_of(fields: Fields) -> Sparse:
-    """Return the sparse vector of a chunk."""
+def words_of(name: str, path: str, body: str) -> Sparse:
+    """Return the sparse vector of a chunk by its names (symbol, definitions and signature), its path and its text."""
     weights: dict[str, float] = {}
-    texts = (fields.name, fields.path, fields.body)
-    for text, (weight, by_length, usual) in zip(texts, _FIELDS, strict=True):
+    for text, (weight, by_length, usual) in zip((name, path, body), _FIELDS, strict=True):
         counts = Counter(terms(text))
         correction = 1.0 - by_length + by_length * counts.total() / usual
         for term, count in counts.items():

@@ -14,9 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-os.environ.setdefault(
-    "LANCEDB_LOG", "error"
-)  # read by the import; it warns of each empty partition, on the standard error output
+# Read by the import; it warns of each empty partition, on the standard error output.
+os.environ.setdefault("LANCEDB_LOG", "error")
 
 import lancedb
 import pyarrow as pa

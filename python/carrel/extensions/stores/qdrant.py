@@ -32,6 +32,7 @@ from carrel.providers.service import tls_problem
 T = TypeVar("T")
 
 NAMES: Mapping[str, str] = {**COMMON_NAMES, "symbol": "symbolName"}
+_OWN_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 INDEXED = ("filePath", "language", "source", "kind", "contentHash")
 """What is filtered by often, and must not need a look at every point."""
 BATCH = 256
@@ -148,7 +149,8 @@ class QdrantStore:
         )
         if len(points) > PAGE:
             raise ValueError("more points than were asked for")
-        return [(_chunk_id(point.id), _payload_of(point.payload or {})) for point in points], following
+        payloads = ({_OWN_NAMES.get(key, key): value for key, value in (point.payload or {}).items()} for point in points)
+        return [(_chunk_id(point.id), payload) for point, payload in zip(points, payloads, strict=True)], following
 
     async def delete_where(self, where: Where) -> None:
         """Delete all points that fit."""
@@ -298,13 +300,6 @@ def _cosine(score: Any) -> float:
     if not math.isfinite(score):
         raise ValueError("a score that is not a finite number")
     return min(max(float(score), -1.0), 1.0)
-
-
-_OWN_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
-
-
-def _payload_of(payload: Mapping[str, Any]) -> dict[str, Any]:
-    return {_OWN_NAMES.get(key, key): value for key, value in payload.items()}
 
 
 def _filter(where: Where | None) -> models.Filter | None:

@@ -149,11 +149,11 @@ class QdrantValues:
         await self._client.aclose()
 
     async def _upsert(self, points: list[dict[str, Any]]) -> None:
-        await self._client.put(f"{self._path}/points?wait=true", {"points": points}, Load())
+        await self._client.send("PUT", f"{self._path}/points?wait=true", {"points": points}, Load())
 
     async def _make(self) -> None:
         try:
-            await self._client.put(self._path, {"vectors": {}, "on_disk_payload": True})
+            await self._client.send("PUT", self._path, {"vectors": {}, "on_disk_payload": True})
         except ProviderError as error:
             if error.status != 409:  # somebody else made it at the same moment
                 raise

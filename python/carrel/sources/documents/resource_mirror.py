@@ -40,16 +40,8 @@ SECONDS = 180.0
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml")
 
 
-def fetcher(source: SourceSettings, tools: ToolSettings, catalogue: Callable[[], ToolCatalogue]) -> Fetch:
-    """Return what asks a source's server. It starts the server, asks, and stops it; a cancel too stops it."""
-
-    async def fetch() -> list[ResourceText]:
-        return await _texts(source, tools, catalogue())
-
-    return fetch
-
-
-async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCatalogue) -> list[ResourceText]:
+async def fetch_texts(source: SourceSettings, tools: ToolSettings, catalogue: Callable[[], ToolCatalogue]) -> list[ResourceText]:
+    """Ask a source's server for all its resources. It is started and stopped again, by a cancel, too."""
     server = tools.servers.get(source.server)
     if server is None:
         raise CarrelError(
@@ -59,7 +51,7 @@ async def _texts(source: SourceSettings, tools: ToolSettings, catalogue: ToolCat
     resources: list[ResourceText] = []
     left = MOST_CHARACTERS
     try:
-        async with asyncio.timeout(SECONDS), catalogue.connect(source.server, server) as connection:
+        async with asyncio.timeout(SECONDS), catalogue().connect(source.server, server) as connection:
             rows = [row for row in await connection.list_resources() if str(row.get("uri", "")).startswith(source.prefix)]
             for row in rows[:MOST_RESOURCES]:
                 uri = str(row["uri"])
