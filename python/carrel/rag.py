@@ -290,13 +290,7 @@ def pick_files_by_grouped_chunk_hits(
     best = check_whole("n_files", n_files, 0)
     query = check_text("section_query", section_query.text if isinstance(section_query, Query) else section_query)
     calls.check_store(vector_db, embedder, "vector_db")
-    if not query.strip() or not most:
-        return []
-    if embedder is None:
-        documents = calls.text_search(vector_db, query, most, None, None)
-    else:
-        [vector] = calls.embed(embedder, [query], normalize=True)
-        documents = calls.similarity_search(vector_db, vector, most, None, None)
+    documents = calls.find(vector_db, embedder, query, most)
     named = [(name, document.distance) for document in documents if (name := _file_of(document, file_key))]
     if documents and not named:
         raise InvalidInput("file_key", f"no document that was found has {file_key!r}", "Name a key of their metadata.")

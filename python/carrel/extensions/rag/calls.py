@@ -9,7 +9,7 @@ import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from carrel.extensions.rag.config import AskModel, SimilarityStore, TextEmbedder, TextStore
+from carrel.extensions.rag.config import AskModel, TextEmbedder
 from carrel.extensions.rag.documents import FoundDocument, described, finite, read_documents
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError, StoreError
 from carrel.model.ports import EmbeddingSpec
@@ -72,26 +72,27 @@ def _wrong_vectors(what: str, texts: int) -> ProviderError:
     )
 
 
-def similarity_search(
-    store: SimilarityStore, vector: list[float], top_k: int, metadata_filter: Mapping[str, Any] | None, threshold: float | None
+def find(
+    store: Any,
+    embedder: TextEmbedder | None,
+    query: str,
+    top_k: int,
+    metadata_filter: Mapping[str, Any] | None = None,
+    threshold: float | None = None,
+    *,
+    normalize: bool = True,
 ) -> list[FoundDocument]:
-    """Return the documents near a vector, at most `top_k`. Raises `StoreError`."""
-    return _search_results(
-        lambda: store.similarity_search(
-            query_embedding=vector, top_k=top_k, metadata_filter=metadata_filter, similarity_threshold=threshold
-        ),
-        top_k,
-    )
+    """Return at most `top_k` documents for a question, by its text where there is no embedder.
 
-
-def text_search(
-    store: TextStore, query: str, top_k: int, metadata_filter: Mapping[str, Any] | None, threshold: float | None
-) -> list[FoundDocument]:
-    """Return the documents for a text, at most `top_k`. Raises `StoreError`."""
-    return _search_results(
-        lambda: store.text_search(query=query, top_k=top_k, metadata_filter=metadata_filter, similarity_threshold=threshold),
-        top_k,
-    )
+    Raises `ProviderError` for the embedder, `StoreError` for the store.
+    """
+    if not query.strip() or not top_k:
+        return []
+    options = {"top_k": top_k, "metadata_filter": metadata_filter, "similarity_threshold": threshold}
+    if embedder is None:
+        return _search_results(lambda: store.text_search(query=query, **options), top_k)
+    [vector] = embed(embedder, [query], normalize=normalize)
+    return _search_results(lambda: store.similarity_search(query_embedding=vector, **options), top_k)
 
 
 def _search_results(search: Callable[[], Any], top_k: int) -> list[FoundDocument]:

@@ -84,7 +84,9 @@ class Pipeline:
         check_threshold(threshold)
         least = self.config.similarity_threshold if threshold is None else threshold
         self._divide(prompt, whole(""), cap)  # a window that is too small costs no search
-        return self._result(question, prompt, self._find(prompt.query, most, metadata_filter, least), cap)
+        normalize = self.config.normalize_embeddings
+        documents = calls.find(self.store, self.embedder, prompt.query, most, metadata_filter, least, normalize=normalize)
+        return self._result(question, prompt, documents, cap)
 
     def combine(self, results: Sequence[RetrieveResult], user_query: str | None) -> RetrieveResult:
         """Trim the documents of several results together, the best of each in turn, equal ones once."""
@@ -112,16 +114,6 @@ class Pipeline:
             "max_new_tokens": min(share.max_new_tokens, result.max_new_tokens if cap is None else cap),
             **self._history(result.chat_history),
         }
-
-    def _find(
-        self, query: str, top_k: int, metadata_filter: Mapping[str, Any] | None, threshold: float | None
-    ) -> list[FoundDocument]:
-        if not query.strip() or not top_k:
-            return []
-        if self.embedder is None:
-            return calls.text_search(self.store, query, top_k, metadata_filter, threshold)
-        [vector] = calls.embed(self.embedder, [query], normalize=self.config.normalize_embeddings)
-        return calls.similarity_search(self.store, vector, top_k, metadata_filter, threshold)
 
     def _result(self, question: Question, prompt: Prompt, documents: Sequence[FoundDocument], cap: int | None) -> RetrieveResult:
         builder = self.build_context
