@@ -6,7 +6,7 @@ import type { HistoryTurn } from '../protocol';
 export interface Exchange {
   /** What the person asked; empty where nothing was asked of a model, so that nothing of the turn goes on. */
   asked: string;
-  /** The model's answer in its own words, with places as path:first-last. */
+  /** The answer in the model's own words, or the places that Carrel listed, as path:first-last. */
   said: string;
 }
 

@@ -119,7 +119,8 @@ export class Participant {
       const pack = await this.contextClient.context(question, details, token);
       show(pack, stream);
       if (alone) stream.markdown(chooseAModel(vscode.l10n.t('No chat model was asked')));
-      turn.asked = withPlaces(asked.text, 'Carrel listed', pack.hits.map(named));
+      // In an answer's words: as a person's own they would be searched for with the next question.
+      Object.assign(turn, { asked: asked.text, said: [PLACES_FIT, ...pack.hits.map(hit => `- ${named(hit)}`)].join('\n') });
       return;
     }
     const set = isConfigured(request.model);

@@ -145,16 +145,17 @@ describe('@carrel', () => {
     await until('the list', () => receipts.shown?.question.text.startsWith('total_price'));
     await vscode.commands.executeCommand('workbench.action.chat.open', { query: '@carrel /docs' });
     const messages = await sayNext('@carrel and who calls it?');
-    const [instructions, first, answer, listed, ...rest] = messages.map(({ text }) => text);
+    const [instructions, first, answer, next, listed, ...rest] = messages.map(({ text }) => text);
     assert.match(instructions ?? '', /^You answer questions/);
     assert.equal(first, QUESTION);
     assert.equal(answer, 'Logins are checked in `src/auth.py:1-4`, by authenticate_user.');
-    assert.match(listed ?? '', /^total_price of an order\n\n\(Carrel listed: .*src\/orders\.py:\d+-\d+.*\)$/);
+    assert.equal(next, 'total_price of an order', 'what Carrel says is searched for as no word of the person');
+    assert.match(listed ?? '', /^These places of the project fit the question:\n(.*\n)*- src\/orders\.py:\d+-\d+/);
     assert.equal(rest.length, 1, 'a command without words leaves nothing');
     assert.match(rest[0] ?? '', /and who calls it\?$/);
     assert.deepEqual(
       receipts.shown?.details.history?.map(({ role }) => role),
-      ['user', 'assistant', 'user'],
+      ['user', 'assistant', 'user', 'assistant'],
       'the search gets it too',
     );
   });
