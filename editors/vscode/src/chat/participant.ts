@@ -239,14 +239,17 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
 function chooseAModel(why: string): vscode.MarkdownString {
   const command = (id: string, argument: string): string => `command:${id}?${encodeURIComponent(JSON.stringify([argument]))}`;
   const [search, settings] = ['workbench.extensions.search', 'workbench.action.openSettings'] as const;
-  const ways = vscode.l10n.t(
-    '{0}. Choose one below the question; [install one]({1}), such as GitHub Copilot, and sign in; or name one that runs here or elsewhere in the setting [carrel.models]({2}).',
-    why,
-    command(search, '@category:chat'),
-    command(settings, 'carrel.models'),
-  );
+  const trust = 'workbench.trust.manage';
+  const ways = vscode.workspace.isTrusted
+    ? vscode.l10n.t(
+        '{0}. Choose one below the question; [install one]({1}), such as GitHub Copilot, and sign in; or name one that runs here or elsewhere in the setting [carrel.models]({2}).',
+        why,
+        command(search, '@category:chat'),
+        command(settings, 'carrel.models'),
+      )
+    : vscode.l10n.t('{0}. The editor offers none in Restricted Mode: [trust this folder]({1}) first.', why, `command:${trust}`);
   const text = new vscode.MarkdownString(`\n\n${ways}`);
-  text.isTrusted = { enabledCommands: [search, settings] };
+  text.isTrusted = { enabledCommands: [search, settings, trust] };
   return text;
 }
 
