@@ -32,7 +32,7 @@ export function link(
   stream.anchor(location(uri, startLine, endLine));
 }
 
-/** By URI, the folder of each file of which another one has the same name, and the workspace's where several were asked. */
+/** By URI, the folder of each file of which another one has the same name; it begins with the workspace's where several were asked. */
 export function foldersOf(
   places: readonly { readonly uri: string; readonly path: string; readonly folder?: string }[],
 ): ReadonlyMap<string, string> {
@@ -40,7 +40,9 @@ export function foldersOf(
   return new Map(
     places.flatMap(({ uri, path, folder: root }) => {
       const name = names.get(path) ?? path;
-      const folder = name.slice(0, name.lastIndexOf('/') + 1) || (root ? path.slice(0, path.indexOf('/') + 1) : '');
+      const inner = name.slice(0, name.lastIndexOf('/') + 1);
+      const top = root && name !== path ? path.slice(0, path.indexOf('/') + 1) : '';
+      const folder = top && inner && top + name !== path ? `${top}…/${inner}` : top + inner;
       return folder ? [[uri, folder] as const] : [];
     }),
   );

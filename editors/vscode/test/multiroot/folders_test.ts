@@ -68,8 +68,16 @@ describe('a window with two folders', () => {
     } as unknown as vscode.ChatResponseStream;
     const places = ['shop/src/edit.py', 'press/src/edit.py', 'press/once.py'].map(path => ({ uri: `file:///${path}`, path }));
     for (const { uri } of places) link({ uri, startLine: 3, endLine: 4 }, stream, foldersOf(places));
-    const ofSeveral = [{ uri: 'file:///press/lib/once.py', path: 'press/lib/once.py', folder: 'file:///press' }];
-    assert.deepEqual([...foldersOf(ofSeveral).values()], ['press/'], 'a name alone says nothing of where it is');
+    const ofSeveral = ['press/lib/once.py', 'press/edit.py', 'shop/web/src/edit.py', 'shop/lib/edit.py'].map(path => ({
+      uri: `file:///${path}`,
+      path,
+      folder: `file:///${path.slice(0, path.indexOf('/'))}`,
+    }));
+    assert.deepEqual(
+      [...foldersOf(ofSeveral).values()],
+      ['press/', 'press/', 'shop/…/src/', 'shop/lib/'],
+      'a name alone, or a folder inside, says nothing of where it is',
+    );
     assert.deepEqual(written, [
       '`shop/src/` ',
       '[/shop/src/edit.py:3]',
