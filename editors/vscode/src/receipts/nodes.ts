@@ -24,7 +24,7 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
   if (pack.rewritten) nodes.push({ id: 'rewritten', label: pack.rewritten, description: l10n.t('searched for'), icon: 'edit' });
   if (pack.error) nodes.push({ id: 'error', label: pack.error, icon: 'warning' });
   nodes.push({ id: 'budget', label: l10n.t('Budget'), description: spent(pack), icon: 'dashboard', tooltip: stages(pack) });
-  if (pack.state !== 'ready' || pack.pending) {
+  if (!pack.error && (pack.state !== 'ready' || pack.pending)) {
     nodes.push({
       id: 'state',
       label: l10n.t('The index was not complete'),
