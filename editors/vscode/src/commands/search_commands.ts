@@ -106,6 +106,7 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
     }
     pick.busy = true;
     try {
+      if (!server.answers) pick.items = [note(`$(sync~spin) ${vscode.l10n.t('Carrel: starting')}`)];
       await memory.look();
       if (running !== source) return;
       if (!memory.hasIndex)

@@ -158,7 +158,7 @@ function index(folder: Folder, running: boolean): Node[] {
       {
         id: `${uri}/state`,
         label: l10n.t('Index'),
-        description: running ? l10n.t('opening') : l10n.t('not running'),
+        description: running ? l10n.t('opening') : l10n.t('opens with the next question'),
         icon: 'database',
       },
     ];
