@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RENEWED = "The index was deleted or damaged while it was in use. It is being built anew: ask again in a moment."
 _LAST_INDEXED = "last_indexed"
 _LAST_COMMIT = "last_commit"
-_UNFINISHED = "unfinished"
+_EXPECTED = "expected"
 _NOT_USED = "not_used:"
 """Before a model's name: why the last run could not make the index of that model whole."""
 USE_MODEL = (
@@ -61,7 +61,7 @@ class OpenIndex:
     place_problems: tuple[str, ...] = ()  # why it isn't where or as it was asked to be
     complete: bool = False
     last_indexed: float | None = None
-    unfinished: int = 0  # files that a run over the whole workspace has still to do, or left when it was stopped
+    expected: int = 0  # files that it will hold when a run over the whole workspace ends that goes on or was stopped
     last_commit: str | None = None  # which was checked out when the last run over the whole workspace began
     temporary: bool = False  # its folder goes with it, at the latest when the process ends
     not_kept: str | None = None  # why what is indexed now will not be there next time
@@ -122,6 +122,14 @@ class OpenIndex:
         """Tell whether more than half of the chunks have no vector."""
         view = self.store.snapshot()
         return view.chunks_without_vectors * 2 > view.chunks
+
+    @property
+    def unfinished(self) -> int:
+        """Count the files that a run over the whole workspace has still to do, or left when it was stopped.
+
+        By what the index holds: a commit is seen before the run can say so, and a killed run never does.
+        """
+        return max(self.expected - self.store.snapshot().files, 0)
 
     @property
     def lacks(self) -> str | None:
@@ -205,7 +213,7 @@ class OpenIndex:
         stamp = self.store.get_meta(_LAST_INDEXED)
         self.last_indexed = float(stamp) if stamp else None
         self.last_commit = self.store.get_meta(_LAST_COMMIT) or None
-        self.unfinished = int(self.store.get_meta(_UNFINISHED) or 0)
+        self.expected = int(self.store.get_meta(_EXPECTED) or 0)
         self.complete = self.last_indexed is not None
         self._read_failure()
 
@@ -234,16 +242,17 @@ class OpenIndex:
 
     def note_unfinished(self, files: int) -> None:
         """Record how many files a run over the whole workspace has still to do."""
-        if files != self.unfinished:
-            self.unfinished = files
-            self.store.set_meta(_UNFINISHED, str(files))
+        expected = self.store.snapshot().files + files if files else 0
+        if expected != self.expected:
+            self.expected = expected
+            self.store.set_meta(_EXPECTED, str(expected))
 
     def clear(self) -> None:
         """Delete the index's content."""
         self.store.clear()
         if self.in_project is not None:
             forget((self.home or self.directory) / STATE_FILE)
-        self.complete, self.last_indexed, self.last_commit, self.unfinished = False, None, None, 0
+        self.complete, self.last_indexed, self.last_commit, self.expected = False, None, None, 0
 
     async def start_replica(self) -> None:
         """Keep the copy of its vectors current on this event loop, if there is one."""
