@@ -71,6 +71,11 @@ def test_what_a_machine_lacks_is_named_at_once(tmp_path: Path) -> None:
     assert "is needed, this is rustc 1.70.0: rustup update" in done.stderr
     rustc.write_text("#!/bin/sh\necho rustc 1.100.0\n")
     assert run(".ci/machine", sys.executable, ".", PATH=str(tmp_path)).returncode == 0
+    (tmp_path / "df").unlink()
+    (tmp_path / "df").write_text("#!/bin/sh\nprintf 'Filesystem 1024-blocks Used Available\\nnone 0 0 30720\\n'\n")
+    (tmp_path / "df").chmod(0o755)
+    done = run(".ci/machine", sys.executable, "/small", PATH=str(tmp_path))
+    assert "/small has 30 MB free, a build needs 2,000" in done.stderr
 
 
 @pytest.fixture(scope="module")
