@@ -31,6 +31,7 @@
 #   make bench-vague CHECKOUTS=FOLDER   are vague questions answered, alone and with a rewriting; FOLDER holds any checkouts
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make wheels [TARGETS="TARGET …"]  wheels for other platforms, from Linux (docs/platforms.md; needs rustup, gets Zig)
+#   make same-wheel  two builds of the Linux wheel in two folders give the same bytes
 #   make windows-smoke  the Windows wheel under Wine (Debian: gcc-mingw-w64-x86-64, wine64)
 #   make lock    refresh requirements/                               make clean   remove what was made
 
@@ -41,7 +42,7 @@ BIN := $(VENV)/bin
 PIP := --quiet --disable-pip-version-check --require-hashes
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels windows-smoke
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel windows-smoke
 
 demo: $(VENV)/.built
 	@$(BIN)/carrel demo
@@ -195,6 +196,10 @@ dist: setup
 
 wheels:
 	.ci/wheels $(TARGETS)
+
+same-wheel:
+	.ci/wheels x86_64-unknown-linux-gnu
+	.ci/same-wheel x86_64-unknown-linux-gnu
 
 windows-smoke:
 	.ci/wheels x86_64-pc-windows-gnu
