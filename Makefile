@@ -32,7 +32,8 @@
 #   make bench-spans  do packs show the lines that answer, on pinned packages that pip, npm, cargo, go and Maven fetch
 #   make wheels [TARGETS="TARGET …"]  wheels for other platforms, from Linux (docs/platforms.md; needs rustup, gets Zig)
 #   make same-wheel  two builds of the Linux wheel in two folders give the same bytes
-#   make windows-smoke  the Windows wheel under Wine (Debian: gcc-mingw-w64-x86-64, wine64)
+#   make foreign-core [TARGETS="TARGET …"]  the core's tests as programs of other platforms (.ci/foreign-core says what these need)
+#   make windows-smoke arm-smoke  the wheels for Windows and 64-bit Arm, installed and run under Wine and qemu-user
 #   make lock    refresh requirements/                               make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -42,7 +43,7 @@ BIN := $(VENV)/bin
 PIP := --quiet --disable-pip-version-check --require-hashes
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel windows-smoke
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel foreign-core windows-smoke arm-smoke
 
 demo: $(VENV)/.built
 	@$(BIN)/carrel demo
@@ -201,9 +202,16 @@ same-wheel:
 	.ci/wheels x86_64-unknown-linux-gnu
 	.ci/same-wheel x86_64-unknown-linux-gnu
 
+foreign-core:
+	.ci/foreign-core $(TARGETS)
+
 windows-smoke:
 	.ci/wheels x86_64-pc-windows-gnu
-	.ci/windows-smoke
+	.ci/foreign-smoke dist/*-win_amd64.whl
+
+arm-smoke:
+	.ci/wheels aarch64-unknown-linux-gnu
+	.ci/foreign-smoke dist/*-manylinux*_aarch64.whl
 
 setup: $(VENV)/.installed
 build: $(VENV)/.installed $(VENV)/.built
