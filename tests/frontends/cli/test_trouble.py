@@ -279,3 +279,23 @@ def test_the_demo_shows_names_that_are_no_markup(run: Run, tmp_path: Path) -> No
     assert "\x1b" not in out
     assert "{shop} [red]\\x1b[31m: 1 files" in out
     assert "[bold]\\x1b[2J.py" in out
+
+
+@posix_only
+def test_doctor_outlives_a_core_of_which_half_arrived(tmp_path: Path) -> None:
+    installed = Path(composition.__file__).parents[1]
+    package = tmp_path / "damaged/carrel"
+    package.mkdir(parents=True)
+    for file in installed.iterdir():
+        (package / file.name).symlink_to(file)
+    (core,) = package.glob("_core*.so")
+    whole = core.read_bytes()
+    core.unlink()
+    core.write_bytes(whole[: len(whole) // 4])
+    command = [sys.executable, "-m", "carrel", "doctor", "--json", str(tmp_path)]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(package.parent)}, capture_output=True, text=True, check=False
+    )
+    broken = {finding["check"]: finding for finding in one_json(done.stdout)["findings"] if finding["level"] == "error"}
+    assert done.returncode == 1
+    assert "Install it again" in broken["Native core"]["remedy"]

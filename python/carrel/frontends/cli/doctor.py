@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import logging
 import shutil
+import subprocess
 import sys
 import tempfile
 from argparse import Namespace
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "note", "warning", "error"]
 MIN_PYTHON = (3, 11)
+CORE = "carrel._core"
 _MB = 1_000_000
 _LOW_SPACE, _NO_SPACE = 1_000 * _MB, 50 * _MB
 _WATCHES = 65_536  # Linux's own default for machines with enough memory; editors ask for more
@@ -76,6 +78,7 @@ def python(_folder: Path) -> Iterator[Finding]:
 def native(_folder: Path) -> Iterator[Finding]:
     """Check the compiled core: there, of this version, and with the fast kernel of this processor."""
     try:
+        _load_core_elsewhere()
         core = importlib.import_module("carrel.model.native")
     except ImportError as error:
         remedy = f"Install it again for this Python and system: {how_to_reinstall()}; in a checkout, `make test` builds it."
@@ -94,6 +97,15 @@ def native(_folder: Path) -> Iterator[Finding]:
         yield Finding("Native core", "ok", detail)
     counts = {name: core.count_tokens("def main():", name) for name in ("o200k_base", "cl100k_base")}
     yield Finding("Tokenizers", "ok" if all(counts.values()) else "error", "exact: " + ", ".join(counts))
+
+
+def _load_core_elsewhere() -> None:
+    """Raise ImportError, now and for the checks that follow, where loading the core ends a process: half a file does on Linux."""
+    command = [sys.executable, "-P", "-c", f"import {CORE}"]
+    tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - our own interpreter
+    if tried.returncode not in (0, 1):
+        sys.modules[CORE] = None  # type: ignore[assignment] # Python's own way to refuse an import
+        raise ImportError(f"its file is damaged or for another processor: loading it ends a process ({tried.returncode})")
 
 
 def extras(_folder: Path) -> Iterator[Finding]:
