@@ -125,7 +125,7 @@ async def test_a_client_that_asks_for_versions_first_connects_before_the_sdk_is_
 
 
 def test_the_server_loads_nothing_of_the_editors() -> None:
-    script = "import sys, carrel.frontends.cli.servers, carrel.frontends.mcp.server; print(*sys.modules)"
+    script = "import sys, carrel.frontends.cli.servers, carrel.frontends.mcp.serve; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=PACKAGE
     ).stdout.split()

@@ -50,7 +50,7 @@ def run_mcp(arguments: Namespace, output: Output) -> int:
     responder = EarlyResponder.on_standard_streams(offer.tools(), ask_roots=not roots)
     if not responder.wait():
         return 0
-    from carrel.frontends.mcp.server import run as serve
+    from carrel.frontends.mcp.serve import run as serve
 
     return serve(roots, responder, options, broad, offer)
 

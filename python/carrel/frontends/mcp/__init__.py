@@ -2,5 +2,5 @@
 
 `messages` says what is sent, `tools` and `resources` answer, `server_info` says who answers, `folders` knows the workspaces.
 `early_responder` has the standard streams and answers before the rest is loaded: `server` puts the answers into the official
-SDK's server, and runs it. It alone imports the SDK, an optional extra.
+SDK's server, `serve` runs it. Only these two import the SDK, an optional extra.
 """

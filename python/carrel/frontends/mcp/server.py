@@ -1,9 +1,8 @@
 """Carrel as a server of the official SDK: its messages in, ours out. Faults become tool errors; the server goes on.
 
-`run` carries it over standard input and output, and leaves nothing behind. Which folders the client works in it says itself:
-protocol versions until 2025-11-25 let a server ask at any time; since 2026-07-28 it answers a call with the question, and the
-client sends the call again with its answer. The SDK's own types reject a whole answer for one root that isn't a file URI: ours
-take any text.
+Which folders the client works in it says itself: protocol versions until 2025-11-25 let a server ask at any time; since
+2026-07-28 it answers a call with the question, and the client sends the call again with its answer. The SDK's own types reject
+a whole answer for one root that isn't a file URI: ours take any text.
 """
 
 from __future__ import annotations
@@ -12,52 +11,37 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import mcp_types as types
 import msgspec
 from mcp.server import Server, ServerRequestContext
-from mcp.server.lowlevel import NotificationOptions
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
-from carrel.composition.composition import Composition
-from carrel.frontends.common import logs
 from carrel.frontends.common.agent_hooks import AGENT_HOOKS
 from carrel.frontends.common.context_switch import ContextSwitch
-from carrel.frontends.common.event_loop import run_cancellable
-from carrel.frontends.common.interrupts import CANCELLED, leave_at_once
 from carrel.frontends.common.transcripts import read_transcript
-from carrel.frontends.common.uris import longest_match, uri_to_path
+from carrel.frontends.common.uris import uri_to_path
 from carrel.frontends.mcp import resources, server_info
-from carrel.frontends.mcp.early_responder import EarlyResponder
 from carrel.frontends.mcp.folders import Folders
 from carrel.frontends.mcp.index_readiness import IndexReadiness, Report
 from carrel.frontends.mcp.resources import Resources
 from carrel.frontends.mcp.server_info import Offer
 from carrel.frontends.mcp.tools import TOOLS, Answer, Tools
 from carrel.model.caller import Caller, called_by
-from carrel.model.errors import Cancelled, CarrelError, InvalidInput, place_of
+from carrel.model.errors import CarrelError, InvalidInput, place_of
 from carrel.model.installation import carrel_version
 from carrel.model.structs import decode
-from carrel.policy.audit import AuditTrail
-from carrel.policy.broad_folders import BroadFolder
 from carrel.service.prompt_context import Prompt, PromptContexts
-from carrel.service.session import Session
-from carrel.service.workspace import WorkspaceEvents
-from carrel.settings.settings import Options
 
 log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any]
 
 _UNKNOWN = "Something went wrong inside Carrel; its log (standard error) says more."
-
 
 _ROOTS = "roots"
 _ROOTS_SECONDS = 5.0
@@ -296,44 +280,3 @@ class PromptHook:
         with called_by(Caller(caller.entry, f"{caller.name} {request.session[:8]}".strip())):
             addition = await self._contexts.addition(workspace, prompt)
         return json.dumps(_HOOK.answer(addition))
-
-
-def run(roots: tuple[Path, ...], responder: EarlyResponder, options: Options, broad: BroadFolder, offer: Offer) -> int:
-    """Serve until the client leaves or a signal comes; gives the exit code. `options` override the user's file.
-
-    `broad` says who named roots that are no project.
-    """
-    logs.start()
-    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # its records may quote what is sent
-    try:
-        run_cancellable(_over_stdio(_opened(roots, options, broad, offer), responder))
-    except Cancelled:
-        return CANCELLED
-    return 0
-
-
-async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder: EarlyResponder) -> None:
-    async with opened as server:
-        # The thread that reads standard input can't be interrupted, and every commit is whole.
-        leave_at_once("SIGTERM", "SIGHUP")
-        # The SDK wants files, but only iterates over the one, and writes to the other.
-        async with stdio_server(cast("Any", responder.lines()), cast("Any", responder)) as (read, write):
-            await server.sdk.run(
-                read, write, server.sdk.create_initialization_options(NotificationOptions(resources_changed=True))
-            )
-
-
-@asynccontextmanager
-async def _opened(roots: tuple[Path, ...], options: Options, broad: BroadFolder, offer: Offer) -> AsyncIterator[McpServer]:
-    readiness = IndexReadiness()
-    session = Session(
-        Composition(audit=AuditTrail(Caller("mcp"))),
-        longest_match,
-        events=WorkspaceEvents(progressed=readiness.progressed),
-        on_settings=lambda settings: logs.set_level(settings.log_level),
-    )
-    session.configure(options)
-    try:
-        yield McpServer(Folders(session, roots, fallback=Path.cwd(), broad=broad), readiness, offer)
-    finally:
-        await session.close()
