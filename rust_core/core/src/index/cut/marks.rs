@@ -45,7 +45,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["c", "cpp", "glsl", "d"],
         true,
-        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?:(?<t2>NAME) +final\b|(?:[A-Z][A-Z0-9_]+ +)?(?<t>NAME))[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
+        r"(?:typedef +|template *<[^{};]*> *)?(?:class|struct|union|enum(?: class)?) +(?:(?<t2>NAME) +final\b|(?:[A-Z][A-Z0-9_]+ +)?(?<t>NAME(?:::NAME)*))[^;=()]*\{?$|namespace +(?<s>[\w:]+) *\{?$|# *define +(?<f>NAME)\(",
     ),
     (
         &["kotlin"],
@@ -100,9 +100,13 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["julia"],
         false,
-        r"(?:@\w+ +)?(?:function|macro) +(?<f>[\w.!]+) *[({]|(?<f2>[\w.!]+)\([^)]*\) *= |(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
+        r"(?:[\w.]*@\w+ +)*(?:(?:function|macro) +(?<f>[\w.!]+) *[({]|(?<f2>[\w.!]+)\([^)]*\) *(?:(?:::|where\b)[^=]*)?= )|(?:mutable +)?(?:struct|module|abstract type) +(?<t>NAME)",
     ),
-    (&["objective-c"], true, r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)"),
+    (
+        &["objective-c"],
+        true,
+        r"[-+] *\([^)]*\) *(?<f>NAME)|@(?:interface|implementation|protocol) +(?<t>NAME)|# *define +(?<o>NAME)",
+    ),
     (
         &["clojure", "lisp", "scheme"],
         false,
@@ -112,7 +116,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["ocaml", "f-sharp"],
         false,
-        r"(?:let|and) +(?:rec +|inline +|private +|mutable +)*(?<f>[a-z_][\w']*) +[^=\s]|(?:static +)?member +(?:\w+\.)?(?<f2>NAME)|module +(?:rec +|type +)?(?<t>NAME)|(?:let|val|external) +(?:mutable +)?(?<o2>[a-z][\w']*|_[\w']+) *[:=]|(?:type|class|exception) +(?:rec +)?(?<o>NAME)",
+        r"(?:let|and) +(?:rec +|inline +|private +|mutable +)*(?<f>[a-z_][\w']*) +[^=\s]|(?:(?:static +)?member +(?:\w+\.)?|method!? +(?:private +|virtual +)*)(?<f2>NAME)|module +(?:rec +|type +)?(?<t>NAME)|(?:let|val|external) +(?:mutable +)?(?<o2>[a-z][\w']*|_[\w']+) *[:=]|(?:type|class|exception) +(?:rec +)?(?<o>NAME)",
     ),
     (
         &["other"],

@@ -48,7 +48,7 @@ pub struct LineChunk {
 }
 
 /// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
-const RULES: u32 = 7;
+const RULES: u32 = 8;
 
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,9 +173,10 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     Ok(Parts { pieces: piece::overlay(text, pieces, lost), imports, fallback: None })
 }
 
-/// Count the names that pieces define.
+/// Count the names that pieces define themselves and as members. A function that swallows a file has the rest of it within.
 fn defined(pieces: &[Piece]) -> usize {
-    pieces.iter().map(|piece| piece.definitions.len() + piece.inner.len()).sum()
+    let members = |piece: &Piece| if piece.kind == ChunkKind::Class { piece.inner.len() } else { 0 };
+    pieces.iter().map(|piece| piece.definitions.len() + members(piece)).sum()
 }
 
 /// The pieces of a tree, in the order of the text, with how far those up to each reach.
@@ -203,7 +204,7 @@ impl<'a> Known<'a> {
     fn has(&self, text: &str, at: usize, found: &Piece) -> bool {
         let is_type = matches!(found.kind, ChunkKind::Class | ChunkKind::ClassHeader);
         self.around(at).any(|piece| {
-            found.definitions.iter().all(|name| piece.definitions.contains(name))
+            found.definitions.iter().all(|name| piece.defines(name))
                 && (piece.is_definition() || !found.is_definition())
                 && (is_type || piece.end >= found.end || piece::is_closing(&text[piece.end..found.end]))
         })

@@ -23,12 +23,18 @@ impl Name {
     /// Take a name apart as it is written, with any qualifiers.
     pub fn parse(written: &str) -> Option<Self> {
         let plain = without_generics(written.trim());
-        let plain = plain.trim_matches(|c: char| "\"'`*&() \t\r\n".contains(c)).replace("::", ".").replace(['#', ':', '\\'], ".");
+        let marks = |c: char| "\"'`*&() \t\r\n".contains(c);
+        // Haskell's `foldl'` ends in what elsewhere closes a string.
+        let is_open = |c: char| c != '\'' && marks(c);
+        let is_quoted = plain.starts_with('\'');
+        let plain = plain.trim_start_matches(marks).trim_end_matches(|c| if is_quoted { marks(c) } else { is_open(c) });
+        let plain = plain.replace("::", ".").replace(['#', ':', '\\'], ".");
         let plain = plain.replace(".prototype.", ".");
+        let plain = plain.strip_suffix(".prototype").unwrap_or(&plain);
         let plain = ["module.exports.", "exports.", "this.", "self.", "window.", "globalThis."]
             .iter()
             .find_map(|prefix| plain.strip_prefix(prefix))
-            .unwrap_or(&plain);
+            .unwrap_or(plain);
         if plain.is_empty()
             || plain.len() > LONGEST_NAME
             || plain.contains(|c: char| c.is_whitespace() || "(){}[];,=".contains(c))

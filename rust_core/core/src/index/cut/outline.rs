@@ -79,6 +79,8 @@ struct Item {
     kind: Kind,
     name: Name,
     inside: Vec<Item>,
+    /// The names of functions in what holds no pieces of its own, each with its line.
+    within: Vec<(usize, String)>,
 }
 
 /// A line of the text: where it begins, how far it is indented, the rest, and whether it begins within a comment.
@@ -153,6 +155,9 @@ impl Outline<'_> {
                 Some(Kind::Function | Kind::Other) => false,
             };
             if !may_stand {
+                if let Some(around) = open.last_mut().filter(|_| *kind == Kind::Function && !bare) {
+                    around.within.push((*line, name.own.clone()));
+                }
                 continue;
             }
             let indent = self.lines[*line].indent;
@@ -164,7 +169,7 @@ impl Outline<'_> {
             while end > line + 1 && (self.lines[end - 1].says.is_empty() || self.lines[end - 1].says.starts_with("#if")) {
                 end -= 1;
             }
-            open.push(Item { top, line: *line, end, kind: *kind, name: name.clone(), inside: Vec::new() });
+            open.push(Item { top, line: *line, end, kind: *kind, name: name.clone(), inside: Vec::new(), within: Vec::new() });
         }
         close(&mut open, usize::MAX, &mut outermost);
         outermost
@@ -306,6 +311,7 @@ impl Outline<'_> {
             container: owner.clone(),
             signature: one_line(self.lines[item.line].says.trim_end_matches(['{', '=']).trim_end()),
             definitions: vec![item.name.own.clone()],
+            inner: item.within.iter().map(|(line, name)| (self.lines[*line].start, name.clone())).collect(),
             joins: Joins::Never,
             ..Piece::new(start, end, kind)
         };

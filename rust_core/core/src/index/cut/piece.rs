@@ -96,6 +96,12 @@ impl Piece {
         matches!(self.kind, ChunkKind::Function | ChunkKind::Method | ChunkKind::Class | ChunkKind::ClassHeader)
     }
 
+    /// Tell whether it has this name, or it is a type of which a member has it.
+    pub fn defines(&self, name: &str) -> bool {
+        let is_member = || self.kind == ChunkKind::Class && self.inner.iter().any(|(_, inner)| inner == name);
+        self.definitions.iter().any(|own| own == name) || is_member()
+    }
+
     /// Move it by `bytes` to where its text stands in the whole file.
     pub fn shift(&mut self, bytes: usize) {
         self.start += bytes;

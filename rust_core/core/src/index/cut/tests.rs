@@ -112,26 +112,65 @@ fn functions_and_types_within_functions_are_defined_where_they_stand() {
     let with = |name: &str| file.chunks.iter().position(|chunk| chunk.definitions.iter().any(|own| own == name));
     assert_eq!((with("outer"), with("first"), with("last")), (Some(0), Some(0), Some(file.chunks.len() - 1)));
     assert!(file.chunks.len() > 1);
-    let script = "const outer = (x) => {\n  function inner(y) { return y }\n  return inner(x)\n}\n";
-    let file = chunks_of(Language::JAVASCRIPT, script, &CutOptions::default());
-    assert_eq!(file.chunks[0].definitions, ["outer", "inner"]);
 }
 
 #[test]
-fn a_short_component_defines_the_functions_in_its_options() {
-    let text = "export default defineComponent({\n  name: 'Basket',\n  methods: {\n    empty() { this.lines = [] },\n    total: () => 1,\n  },\n})\n";
-    let file = chunks_of(Language::TYPESCRIPT, text, &CutOptions::default());
-    assert_eq!(file.chunks[0].definitions, ["default", "empty", "total"]);
+fn names_within_closures_blocks_and_tables_are_defined() {
+    let texts = [
+        ("javascript", "const outer = (x) => {\n  function inner(y) { return y }\n  return inner(x)\n}\n", "outer inner"),
+        (
+            "javascript",
+            "(function (root, factory) {\n  root.Shop = factory();\n})(this, function () {\n  var price, empty = function () {};\n  on(price, function sold() {});\n  return { close: function () {}, open() {} };\n});\n",
+            "empty sold close open",
+        ),
+        (
+            "typescript",
+            "describe('shop', () => {\n  const make = () => 1;\n  it('sells', () => {\n    class Till { ring() {} }\n  });\n});\n",
+            "make Till ring",
+        ),
+        (
+            "typescript",
+            "export default defineComponent({\n  methods: {\n    empty() { this.lines = [] },\n    total: () => 1,\n  },\n})\n",
+            "default methods empty total",
+        ),
+        ("typescript", "export interface Store {\n  get(): number\n  listen(to: () => void): void\n}\n", "Store get listen"),
+        (
+            "ruby",
+            "module Shop\n  module Types\n    class Basket\n      def total\n        1\n      end\n    end\n  end\nend\n",
+            "Shop Types Basket total",
+        ),
+        ("c", "enum verdict {\n  PASS,\n  FAIL = 1 << 2\n};\n", "verdict PASS FAIL"),
+        ("javascript", "Shop.prototype = {\n  close: function () {}\n};\n", "Shop close"),
+        ("lua", "return {\n  open = function()\n    local lock = function() end\n  end,\n}\n", "open lock"),
+        ("kotlin", "val timer = object : Timer() {\n  override fun run() {}\n}\n", "timer run"),
+        ("ruby", "describe 'x' do\n  def price\n    1\n  end\nend\n", "price"),
+        (
+            "elixir",
+            "defmodule A do\n  defmacro make(x) do\n    quote do\n      def made(y), do: y\n    end\n  end\nend\n",
+            "A make made",
+        ),
+        ("r", "outer <- function(x) {\n  inner <- function(y) {\n    y\n  }\n  inner(x)\n}\n", "outer inner"),
+        ("ocaml", "class shop = object\n  method private total x = x\nend\n", "shop total"),
+        ("haskell", "fold' :: a -> a\nfold' x = x\n", "fold'"),
+        ("julia", "@inline Base.zero(x::Bits) where T = 1\n", "zero"),
+    ];
+    for (language, text, expected) in texts {
+        let file = chunks_of(Language::from_name(language).unwrap(), text, &CutOptions::default());
+        let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+        assert_eq!(defined.join(" "), expected, "{language} {}", outline(&file));
+    }
 }
 
 #[test]
-fn what_stands_in_scopes_of_one_chunk_is_defined() {
-    let ruby = "module Shop\n  module Types\n    class Basket\n      def total\n        1\n      end\n    end\n  end\nend\n";
-    let file = chunks_of(Language::RUBY, ruby, &CutOptions::default());
-    assert_eq!(file.chunks[0].definitions, ["Shop", "Types", "Basket", "total"]);
-    let typescript = "export interface Store {\n  get(): number\n  listen(to: () => void): void\n}\n";
-    let file = chunks_of(Language::TYPESCRIPT, typescript, &CutOptions::default());
-    assert_eq!(file.chunks[0].definitions, ["Store", "get", "listen"]);
+fn a_wrapper_that_is_too_long_for_a_chunk_is_cut_by_what_it_holds() {
+    let function = |name: &str| format!("  function {name}() {{\n{}  }}\n", "    take('a line that fills it');\n".repeat(30));
+    let text = format!("var Shop = (function () {{\n{}{}  return {{}};\n}})();\n", function("open"), function("close"));
+    let options = CutOptions { max_chars: 1_500, ..CutOptions::default() };
+    let file = chunks_of(Language::JAVASCRIPT, &text, &options);
+    assert_lawful(&file, &text, &options);
+    let symbols: Vec<&str> = file.chunks.iter().map(|chunk| chunk.symbol.as_str()).collect();
+    assert_eq!(symbols, ["open", "close"]);
+    assert_eq!(file.chunks[0].definitions, ["Shop", "open"], "its first line is too short to stand alone");
 }
 
 #[test]
@@ -150,12 +189,6 @@ fn a_comment_whose_lines_read_as_heads_belongs_to_what_follows() {
     assert!(defined.contains(&"Basket") && !defined.iter().any(|name| ["item", "Leaf", "Other"].contains(name)), "{defined:?}");
     let basket = file.chunks.iter().find(|chunk| chunk.definitions.iter().any(|name| name == "Basket"));
     assert_eq!(basket.map(|chunk| chunk.span.start_line), Some(6));
-}
-
-#[test]
-fn members_of_an_enum_of_c_are_defined() {
-    let file = chunks_of(Language::C, "enum verdict {\n  VERDICT_PASS,\n  VERDICT_FAIL = 1 << 2\n};\n", &CutOptions::default());
-    assert_eq!(file.chunks[0].definitions, ["verdict", "VERDICT_PASS", "VERDICT_FAIL"]);
 }
 
 #[test]

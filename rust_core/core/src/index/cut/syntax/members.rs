@@ -1,16 +1,11 @@
 //! What a node holds: a type's members, a statement's function or type. Looking queues nothing and makes no piece.
 
-use std::collections::HashSet;
-
 use tree_sitter::Node;
 
 use super::Walk;
 use crate::base::language::Language;
-use crate::index::cut::names;
+use crate::index::cut::names::{self, Name};
 use crate::index::cut::roles::Role;
-
-/// Look into so many types within each other for the names of members.
-pub(super) const MEMBER_DEPTH: u32 = 8;
 
 impl<'tree> Walk<'_, 'tree> {
     /// Return the node whose children are a type's members.
@@ -23,76 +18,103 @@ impl<'tree> Walk<'_, 'tree> {
         })
     }
 
-    /// Return the names of the functions and types that stand among the statements of a function, and of those in them, each with
-    /// the byte where it begins. Statements themselves are not looked into, but for those that hold a definition (`if`, `try`).
-    pub(super) fn inner_names(&self, function: Node<'tree>) -> Vec<(usize, String)> {
+    /// Return the names of the functions and types within a node, however deep: in statements, calls, objects and each other. Each
+    /// comes with the byte where it begins.
+    pub(super) fn inner_names(&self, holder: Node<'tree>) -> Vec<(usize, String)> {
         let mut found = Vec::new();
-        let mut todo: Vec<(Node<'tree>, u32)> = self.body_of(function).map(|body| (body, MEMBER_DEPTH)).into_iter().collect();
-        while let Some((holder, depth)) = todo.pop() {
-            let mut cursor = holder.walk();
-            for child in holder.named_children(&mut cursor) {
-                let role = self.compiled.role(child);
-                let deeper = match role {
-                    Role::Function | Role::Type => {
-                        let name = names::of(child, self.text, self.compiled)
-                            .filter(|_| role == Role::Function || self.body_of(child).is_some());
-                        found.extend(name.map(|name| (child.start_byte(), name.own)));
-                        self.body_of(child)
+        let mut around: Vec<Node<'tree>> = Vec::new();
+        let mut cursor = holder.walk();
+        let mut enters = true;
+        let rules = &self.compiled.rules;
+        loop {
+            let node = cursor.node();
+            if enters && cursor.goto_first_child() {
+                around.push(node);
+            } else if cursor.goto_next_sibling() {
+            } else if cursor.goto_parent() {
+                around.pop();
+                enters = false;
+                continue;
+            } else {
+                break;
+            }
+            let node = cursor.node();
+            let role = self.compiled.role(node);
+            let mut add = |name: Option<String>| found.extend(name.map(|name| (node.start_byte(), name)));
+            let of = |node| names::of(node, self.text, self.compiled).map(|name| name.own);
+            enters = !matches!(role, Role::Token | Role::Import);
+            match role {
+                Role::Function | Role::Scope => add(of(node)),
+                Role::Type
+                    if !rules.reopens.contains(&node.kind()) && (self.body_of(node).is_some() || !rules.types_need_body) =>
+                {
+                    add(of(node));
+                }
+                Role::FunctionValue => {
+                    add(node.child_by_field_name("name").and(of(node)));
+                    add(self.bound_name(&around, false));
+                }
+                Role::TypeValue if self.holds_functions(node) => add(self.bound_name(&around, true)),
+                Role::Call if matches!(self.call_role(node), Some(Role::Function | Role::Type)) => {
+                    add(names::of_call(node, self.text));
+                }
+                Role::Leading => {
+                    enters = false;
+                    if self.call_role(node) == Some(Role::Plain) {
+                        names::bound(node, self.text).into_iter().for_each(|name| add(Some(name)));
                     }
-                    Role::Body | Role::Group | Role::Wrapper => Some(child),
-                    _ => None,
-                };
-                todo.extend(deeper.filter(|_| depth > 0).map(|inside| (inside, depth - 1)));
+                }
+                _ if names_a_type(node) => add(of(node)),
+                // C's enumerators and macros are names of the whole program; signatures are all that says what a method of an
+                // interface is.
+                _ if matches!(
+                    node.kind(),
+                    "enumerator" | "preproc_def" | "method_signature" | "abstract_method_signature" | "function_signature_item"
+                ) =>
+                {
+                    add(node.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
+                }
+                _ => {}
             }
         }
-        found.sort_unstable();
         found
     }
 
-    /// Return the names of the members of a type that is one chunk, and of theirs: they are defined in it.
-    pub(super) fn member_names(&self, body: Node<'tree>, depth: u32) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut cursor = body.walk();
-        for member in body.named_children(&mut cursor) {
-            let mut inner = member;
-            if self.compiled.role(member) == Role::Wrapper {
-                let mut inside = member.walk();
-                inner = member
-                    .named_children(&mut inside)
-                    .find(|child| matches!(self.compiled.role(*child), Role::Function | Role::Type) || names_a_type(*child))
-                    .unwrap_or(member);
+    /// Return the name that the nearest statement `around` a value binds it to; `through_calls` also where it is an argument.
+    fn bound_name(&self, around: &[Node<'tree>], through_calls: bool) -> Option<String> {
+        let mut named = None;
+        for holder in around.iter().rev().take(5) {
+            let role = self.compiled.role(*holder);
+            let is_call = matches!(holder.kind(), "call_expression" | "arguments");
+            if !matches!(role, Role::Plain | Role::Binding) || (is_call && !through_calls) || holder.kind().contains("block") {
+                return None;
             }
-            let role = self.compiled.role(inner);
-            if matches!(role, Role::Function | Role::Type | Role::Scope) {
-                found.extend(names::of(inner, self.text, self.compiled).map(|name| name.own));
-                if role == Role::Function {
-                    found.extend(self.inner_names(inner).into_iter().map(|(_, name)| name));
-                } else if depth > 0 {
-                    found.extend(self.body_of(inner).map(|body| self.member_names(body, depth - 1)).unwrap_or_default());
-                }
-            } else if let Some((target, value)) = self.bound_value(inner).filter(|_| role == Role::Binding) {
-                match self.body_of(value) {
-                    Some(body) if self.compiled.role(value) == Role::TypeValue && depth > 0 => {
-                        found.extend(self.member_names(body, depth - 1));
-                    }
-                    _ => found.extend(names::of(target, self.text, self.compiled).map(|name| name.own)),
-                }
-            } else if names_a_type(inner) {
-                found.extend(names::of(inner, self.text, self.compiled).map(|name| name.own));
-            } else if role == Role::Leading && self.call_role(inner) == Some(Role::Plain) {
-                found.extend(names::bound(inner, self.text));
-            } else if matches!(
-                inner.kind(),
-                "enumerator" | "method_signature" | "abstract_method_signature" | "function_signature_item"
-            ) {
-                // C's enumerators are names of the whole program; signatures are all that says what a method of an interface is.
-                found.extend(inner.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
-            } else if role == Role::Call && self.call_role(inner) == Some(Role::Function) {
-                found.extend(names::of_call(inner, self.text));
+            if named.is_none() && !is_call {
+                let fields = ["name", "left", "key"].iter().find_map(|field| holder.child_by_field_name(field));
+                named = fields.and_then(|name| Name::parse(&self.text[name.byte_range()]));
+            }
+            if role == Role::Binding {
+                let first = || holder.named_child(0).and_then(|name| Name::parse(&self.text[name.byte_range()]));
+                return named.or_else(first).map(|name| name.own);
             }
         }
-        let mut seen = HashSet::new();
-        found.retain(|name| seen.insert(name.clone()));
+        None
+    }
+
+    /// Return the bodies of the outermost functions and objects without a name in a node that are too long for a chunk themselves.
+    pub(super) fn long_values(&self, holder: Node<'tree>) -> Vec<Node<'tree>> {
+        let (mut found, mut todo) = (Vec::new(), vec![holder]);
+        while let Some(node) = todo.pop() {
+            let mut cursor = node.walk();
+            for child in node.named_children(&mut cursor).filter(|child| child.byte_range().len() > self.options.max_chars) {
+                match self.compiled.role(child) {
+                    Role::FunctionValue => found.push(self.body_of(child).unwrap_or(child)),
+                    Role::TypeValue if self.holds_functions(child) => found.push(self.body_of(child).unwrap_or(child)),
+                    _ => todo.push(child),
+                }
+            }
+        }
+        found.sort_unstable_by_key(Node::start_byte);
         found
     }
 

@@ -8,7 +8,6 @@ mod members;
 
 use std::ops::Range;
 
-use members::MEMBER_DEPTH;
 use tree_sitter::Node;
 
 use super::CutOptions;
@@ -201,13 +200,12 @@ impl<'tree> Walk<'_, 'tree> {
         let own = if reopens { Vec::new() } else { vec![name.own.clone()] };
         let is_whole = lines < self.options.class_lines as usize && is_shorter(text, self.options.max_chars + 1);
         let (Some(body), false) = (body, is_whole) else {
-            let mut definitions = own;
-            definitions.extend(body.map(|body| self.member_names(body, MEMBER_DEPTH)).unwrap_or_default());
             self.pieces.push(Piece {
                 symbol,
                 container,
                 signature,
-                definitions,
+                definitions: own,
+                inner: body.map(|body| self.inner_names(body)).unwrap_or_default(),
                 joins: Joins::Never,
                 ..Piece::new(step.start, step.end, ChunkKind::Class)
             });
@@ -331,6 +329,17 @@ impl<'tree> Walk<'_, 'tree> {
     fn plain(&mut self, step: Step<'tree>) {
         let Scope { chain, is_type, signature, begins } = self.scopes[step.scope].clone();
         let definitions = names::bound(step.node, self.text);
+        let values = if step.end - step.start > self.options.max_chars { self.long_values(step.node) } else { Vec::new() };
+        let inner = if values.is_empty() { self.inner_names(step.node) } else { Vec::new() };
+        let end = values.first().map_or(step.end, Node::start_byte);
+        // What a module's wrapper or a suite of tests holds is cut as what stands beside it.
+        for node in values {
+            if node.kind().contains("expression") && self.compiled.role(node) == Role::Plain {
+                self.todo.push(Step { node, start: node.start_byte(), end: node.end_byte(), scope: step.scope });
+            } else {
+                self.enter(node, step.scope);
+            }
+        }
         if is_type && self.compiled.role(step.node) != Role::Leading {
             let joins = Joins::Member(begins);
             let symbol = format!("{chain} (header)");
@@ -339,8 +348,9 @@ impl<'tree> Walk<'_, 'tree> {
                 container: chain,
                 signature,
                 definitions,
+                inner,
                 joins,
-                ..Piece::new(step.start, step.end, ChunkKind::ClassHeader)
+                ..Piece::new(step.start, end, ChunkKind::ClassHeader)
             });
             return;
         }
@@ -359,7 +369,8 @@ impl<'tree> Walk<'_, 'tree> {
             container: chain,
             signature,
             definitions,
-            ..Piece::new(step.start, step.end, ChunkKind::Declaration)
+            inner,
+            ..Piece::new(step.start, end, ChunkKind::Declaration)
         });
     }
 }
