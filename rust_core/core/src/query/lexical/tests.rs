@@ -147,22 +147,6 @@ fn definitions_prefer_the_exact_name() {
 }
 
 #[test]
-fn what_has_a_name_itself_comes_before_what_has_it_within() {
-    let chunks =
-        [Chunk { definitions: vec!["outer".to_owned(), "user".to_owned()], ..chunk("outer", "", 0) }, chunk("user", "", 1)];
-    for (count, expected) in [(1, vec![(0, 1.0)]), (2, vec![(1, 1.0), (0, 0.9)])] {
-        let mut builder = SegmentBuilder::new(0);
-        let file =
-            FileEntry { path: "a.py", language: Language::PYTHON, hash: 0, size: 0, mtime_ns: 0, updated_at: 0, imports: &[] };
-        builder.add_file(&file, &chunks[..count], " ", &[]);
-        let segment = Segment::from_bytes(&builder.finish()).unwrap();
-        let files = FileMask::new_all(1);
-        let found = definitions(&[View { segment: &segment, files: &files }], &["user"], 10);
-        assert_eq!(found.iter().map(|scored| (scored.chunk, scored.score)).collect::<Vec<_>>(), expected);
-    }
-}
-
-#[test]
 fn a_mistyped_name_is_near_those_that_are_a_letter_away() {
     let names = [("AsyncClient", ""), ("parse_head", ""), ("parse_heads", ""), ("parse_heat", ""), ("Größe", ""), ("get", "")];
     let others = [("AsyncClient", "use asyncclint instead"), ("gone_name", "")];
