@@ -61,7 +61,9 @@ impl<'tree> Walk<'_, 'tree> {
                 Role::Leading => {
                     enters = false;
                     if self.call_role(node) == Some(Role::Plain) {
-                        names::bound(node, self.text).into_iter().for_each(|name| add(Some(name)));
+                        for name in names::bound(node, self.text) {
+                            add(Some(name));
+                        }
                     }
                 }
                 _ if names_a_type(node) => add(of(node)),
