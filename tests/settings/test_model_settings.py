@@ -14,7 +14,7 @@ import pytest
 from carrel.model.errors import SettingsError
 from carrel.settings.model_settings import LimitSettings, ModelSettings
 from carrel.settings.settings import Layer, Settings, resolve
-from carrel.settings.settings_writer import set_model
+from carrel.settings.settings_writer import set_model, set_tool_source
 
 CHAT = {"provider": "ollama", "model": "qwen3", "baseUrl": "http://localhost:11434"}
 
@@ -141,3 +141,12 @@ def test_a_file_that_cannot_be_read_stays_as_it_is(folder: Path, name: str, text
 
 def read(file: Path) -> dict[str, Any]:
     return tomllib.loads(file.read_text())
+
+
+def test_removing_the_last_source_of_tools_leaves_every_comment(folder: Path) -> None:
+    path = folder / "settings.toml"
+    kept = ["# about tools\n[tools]\n# before servers\n\n", "\n# about models\n\n# footer\n"]
+    path.write_text('[tools.servers.other]\ncommand = ["x"]\n'.join(kept))
+    set_tool_source("servers", "other", None)
+    text = path.read_text()
+    assert [line for line in text.splitlines() if line] == [line for line in "".join(kept).splitlines() if line]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -95,7 +95,7 @@ def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Val
     _apply(path, wanted, parents, name, value, dict)
     # By lines where that does it, so that comments stay before the table that they are about.
     by_lines = with_table(text, (*parents, name), value)
-    if by_lines is not None and _holds(by_lines, wanted):
+    if by_lines is not None and (_holds(by_lines, wanted) or _holds(by_lines, wanted, emptied=parents)):
         return by_lines
     _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
     changed = tomlkit.dumps(document)
@@ -104,11 +104,17 @@ def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Val
     return changed
 
 
-def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
+def _holds(text: str, wanted: Mapping[str, Any], *, emptied: Parents = ()) -> bool:
+    """Tell whether a text holds what is wanted; tables of `emptied` may stand in it without an entry."""
     try:
-        return tomllib.loads(text) == wanted
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return False
+    tables = [document]
+    for parent in emptied:
+        tables.append(tables[-1].get(parent, {}))
+    _drop_empty(tables, emptied)
+    return document == wanted
 
 
 def _as_toml(value: Value) -> Any:
@@ -136,9 +142,14 @@ def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, m
             chain[-1][name] = value
     except ValueError:
         raise _other_form(path, parents, name) from None
+    _drop_empty(chain, parents)
+
+
+def _drop_empty(chain: Sequence[Any], parents: Parents) -> None:
+    """Remove the tables that are empty, innermost first; `chain` is the document and what stands under each parent."""
     for outer, parent, inner in reversed(list(zip(chain, parents, chain[1:], strict=False))):
         if not inner:
-            outer.pop(parent)
+            outer.pop(parent, None)
 
 
 def _other_form(path: Path, parents: Parents, name: str) -> SettingsError:
