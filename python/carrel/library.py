@@ -248,6 +248,7 @@ class Index:
             budget_argument(budget),
             filters_argument(filters),
             checked("model", model, str | None),
+            trigger="explicit",
             format=form_argument(form),
             history=history_argument(history),
         )

@@ -91,7 +91,7 @@ def _answer(target: _Folder, line: Line, arguments: Namespace, token: CancelToke
     if not arguments.context:
         retrieval = search_blocking(target.index, Query(line.query, limit=line.k), token)
         return [_place(hit.chunk, hit.focus) for hit in retrieval.hits]
-    request = ContextRequest(line.query, line.k, Budget(arguments.tokens, "tokens"))
+    request = ContextRequest(line.query, line.k, Budget(arguments.tokens, "tokens"), trigger="explicit")
     answer = context_blocking(lambda: target.index, request, lambda: target.tokenizer, token)
     if token.cancelled:
         raise Cancelled("cancelled")

@@ -11,7 +11,6 @@ from carrel.frontends.lsp.messages import chat_messages as chat
 from carrel.frontends.lsp.messages import index_messages as index
 from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.frontends.lsp.messages import setup_messages as setup
-from carrel.model.installation import carrel_version
 
 REQUESTS: dict[str, tuple[type[wire.FolderParams], Any]] = {
     "carrel/status": (index.StatusParams, index.StatusResult),
@@ -71,6 +70,8 @@ def own_settings(sent: object) -> dict[str, Any] | None:
 
 def initialize_result() -> dict[str, Any]:
     """Return what the server can do. UTF-16 positions: the one encoding that every client must support."""
+    from carrel.model.installation import carrel_version  # noqa: PLC0415 - loads what commands don't need
+
     return {
         "capabilities": {
             "positionEncoding": "utf-16",
