@@ -24,7 +24,7 @@ _WHOLE_SECONDS = 1.0
 
 
 class AnsweringIndex:
-    """What questions need of an index, by those who open, fill and watch it. Lives on the event loop."""
+    """Ready an index for a question, by those who open, fill and watch it. Lives on the event loop."""
 
     def __init__(
         self,

@@ -303,7 +303,7 @@ _HITS_A_FILE = 5
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """What is shown."""
+    """Places that were found for an issue, as they are shown."""
 
     files: tuple[LocatedFile, ...]
     hits: tuple[Hit, ...]

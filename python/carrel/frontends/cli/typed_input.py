@@ -1,4 +1,4 @@
-"""What a person types or pipes in: texts and conversations, and a code that agrees to something at the terminal."""
+"""Read what a person types or pipes in: texts and conversations, and a code that agrees to something at the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What install enters in a file: a member of an object, an item of a list, a table of TOML, or the whole file.
+"""Edit the files of other programs: enter or remove a member of an object, an item of a list, a table of TOML, or the whole file.
 
 Every other line of a TOML file stays as it is, byte for byte.
 """

@@ -1,4 +1,4 @@
-"""Which method takes and gives what: the table behind handlers, protocol docs and the editors' types, and the answer to
+"""The table of methods and their messages, for handlers, protocol docs and the editors' types, and the answer to
 `initialize` that announces them. It needs no server, so that answer is given before the server proper is even imported.
 """
 

@@ -7,6 +7,9 @@ use crate::base::language::Language;
 use crate::index::cut::names::{self, Name};
 use crate::index::cut::roles::Role;
 
+/// Look so many nodes above a value for the statement that binds it: its expression, an object's entry, a list or a call between.
+const BINDING_DEPTH: usize = 5;
+
 impl<'tree> Walk<'_, 'tree> {
     /// Return the node whose children are a type's members.
     pub(super) fn body_of(&self, holder: Node<'tree>) -> Option<Node<'tree>> {
@@ -85,7 +88,7 @@ impl<'tree> Walk<'_, 'tree> {
     /// Return the name that the nearest statement `around` a value binds it to; `through_calls` also where it is an argument.
     fn bound_name(&self, around: &[Node<'tree>], through_calls: bool) -> Option<String> {
         let mut named = None;
-        for holder in around.iter().rev().take(5) {
+        for holder in around.iter().rev().take(BINDING_DEPTH) {
             let role = self.compiled.role(*holder);
             let is_call = matches!(holder.kind(), "call_expression" | "arguments");
             if !matches!(role, Role::Plain | Role::Binding) || (is_call && !through_calls) || holder.kind().contains("block") {
