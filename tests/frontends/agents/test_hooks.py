@@ -62,9 +62,10 @@ def test_what_only_steers_and_what_is_no_project_gets_nothing(hooks: Hooks, proj
     assert len(hooks.servers()) == 1
 
 
-@pytest.mark.parametrize("raw", [b"", b"x", b"null", b"[1]", b"\xff\xfe", b"{" * 100_000, b" " * 5_000_000])
-def test_input_that_is_no_hooks_json_gets_nothing(hooks: Hooks, raw: bytes) -> None:
-    assert hooks.run("codex", raw) == {}
+def test_input_that_is_no_hooks_json_gets_nothing(hooks: Hooks, project: Path) -> None:
+    hooks.added(project)  # a server that only starts says so, whatever it is sent
+    for raw in (b"", b"x", b"null", b"[1]", b"\xff\xfe", b"{" * 100_000, b" " * 5_000_000):
+        assert hooks.run("codex", raw) == {}, raw[:10]
 
 
 @pytest.mark.parametrize("arguments", [[], ["nobody"], ["--help"], ["claude-code\n"], [b"\xff"]])
