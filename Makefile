@@ -48,12 +48,12 @@ RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.to
 demo: $(VENV)/.built
 	@$(BIN)/carrel demo
 
-# -rs names what was skipped and why: without Neovim or Emacs their tests can't run. Three at a time: most tests wait for programs.
+# -rs names what was skipped and why: without Neovim or Emacs their tests can't run.
 test: rust-test python-test
 
-# A file's tests stay in one process, as they share its servers; the slowest are printed at the end. Two used half of two processors.
+# A file's tests stay in one process, as they share its servers; the slowest are printed at the end. Four at a time: most wait for programs.
 python-test: build
-	$(BIN)/python -m pytest -rs -n 3 --dist loadfile --durations=40
+	$(BIN)/python -m pytest -rs -n 4 --dist loadfile --durations=40
 
 rust-test:
 	cargo test --locked -p carrel-core -p carrel-hook

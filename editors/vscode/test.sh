@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Everything that must hold for the VS Code extension, from a fresh clone with a built server (make build): test.sh [static | package | host | prompts | python | large | incident]
 #   static  types, lint, generated files, unit tests
-#   package only makes the .vsix, as small as it gets (minutes); OFFLINE=1: with a Python inside, OFFLINE=FILE: with the one of this archive
+#   package only makes the .vsix, as small as it gets (minutes), or QUICK=1: not so small; OFFLINE=1: with a Python inside, OFFLINE=FILE: with
+#           the one of this archive
 #   host    the packaged .vsix in the extension host of a real VS Code (Mocha), and tours of its screen (Linux on x64)
 #   prompts only what @carrel sends of two unknown projects (docs/quality.md), as a table; not part of the others
 #   python  only a tour of a machine without a Python that fits; not part of the others, as notifications that come and go hide its buttons
@@ -9,7 +10,7 @@
 #   incident only a tour of a runbook's incident with real tools; not part of the others, as it takes a minute on a busy machine
 # Static and host without an argument. The editor is kept in a cache, so that a second run is quick; without one it takes minutes.
 # PYTHON: the interpreter whose pip lays the server ready. CARREL_WHEEL: package this wheel in place of the repository's own build.
-# PICTURES: a folder for screenshots.
+# PICTURES: a folder for screenshots. PACKAGED=1: test the .vsix that lies here in place of making one.
 set -euo pipefail
 cd "$(dirname "$0")"
 exec </dev/null
@@ -34,7 +35,7 @@ package() {
 
 if [[ $part == package ]]; then
   step "the package"
-  package
+  package ${QUICK:+--quick}
   ls -l ./*.vsix
   exit
 fi
@@ -62,9 +63,12 @@ fi
 CHROMIUM="$(command -v "$browser")"
 export CHROMIUM
 
-step "the package"
-package --quick
+if [[ -z ${PACKAGED:-} ]]; then
+  step "the package"
+  package --quick
+fi
 vsix="$(echo ./*.vsix)"
+[[ -f $vsix ]] || stop "One .vsix must lie in $PWD for PACKAGED=1: run 'test.sh package' first."
 node scripts/build.mjs --tests
 
 step "the editor"
