@@ -76,6 +76,8 @@ def _plain(what: str) -> str:
         case ["Expected ", wanted, ", got ", held, ""]:
             expected = [name for name in wanted.split(" | ") if name != "null"] or ["null"]
             return f"must be {' or '.join(_NAMES.get(name, name) for name in expected)}, not {_GOT.get(held, held)}"
+        case ["Object contains unknown field ", name, ""]:
+            return f"there is no field {name}"
         case ["Expected ", "int" | "float", bound] if (words := bound.split())[:1] and words[0] in _NUMBERS:
             number = float(words[1])
             return f"must be {_NUMBERS[words[0]].format(f'{number:,.0f}' if number.is_integer() else words[1])}"

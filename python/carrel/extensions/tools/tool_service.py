@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import to_builtins
+
 from carrel.agent.tools.text_tools import text_tools
 from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
@@ -173,7 +175,7 @@ class ToolService:
         if problem or not checked.needs_confirmation:
             return problem
         # What the person decided about must be what runs: tools may have changed while they were asked.
-        same = self.check(_plain(checked.pipeline), input_data).challenge == checked.challenge
+        same = self.check(to_builtins(checked.pipeline), input_data).challenge == checked.challenge
         return "" if same else "the tools changed while you were asked about them; validate it again"
 
     async def _connected(self, tools: Sequence[CatalogueTool]) -> dict[str, Connection]:
@@ -222,7 +224,7 @@ class ToolService:
             self.audit.event(
                 "pipeline",
                 {
-                    "pipeline": hashed(canonical(_plain(run.checked.pipeline))),
+                    "pipeline": hashed(canonical(to_builtins(run.checked.pipeline))),
                     "challenge": run.checked.challenge,
                     "input": hashed(input_data),
                     "risk": run.checked.risk,
@@ -246,13 +248,3 @@ def of_pipeline(checked: Checked, input_data: str) -> Confirmation:
         arguments = canonical(step.args) if step.input is None else f"{canonical(step.args)}, input {step.input}"
         details[f"step {number:0{width}}"] = f"{tool.qualified} ({tool.risk}) with {arguments}"
     return Confirmation("pipeline", "These tools run one after the other, and some can't be undone", details, checked.challenge)
-
-
-def _plain(pipeline: Pipeline | None) -> object:
-    if pipeline is None:
-        return None
-    steps = [
-        {"tool": step.tool, "args": step.args, "output": step.output, **({} if step.input is None else {"input": step.input})}
-        for step in pipeline.steps
-    ]
-    return {"steps": steps, "expected_output": pipeline.expected_output, "risk_level": pipeline.risk_level}

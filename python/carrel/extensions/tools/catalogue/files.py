@@ -31,13 +31,14 @@ _Number = int | float
 _Count = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
 
 
-class _Part(Struct, rename="camel"):
+class SchemaPart(Struct, rename="camel"):
     """A part of a JSON schema, as far as any part of Carrel reads it; what is a boolean or a list here was so in older drafts."""
 
     type: _Kind | list[_Kind] | UnsetType = UNSET
-    properties: dict[str, bool | _Part] | UnsetType = UNSET
+    properties: dict[str, bool | SchemaPart] | UnsetType = UNSET
     required: bool | list[str] | UnsetType = UNSET
     enum: list[Any] | UnsetType = UNSET
+    const: Any = UNSET
     minimum: _Number | UnsetType = UNSET
     maximum: _Number | UnsetType = UNSET
     exclusive_minimum: bool | _Number | UnsetType = UNSET
@@ -48,8 +49,9 @@ class _Part(Struct, rename="camel"):
     max_items: _Count | UnsetType = UNSET
     min_properties: _Count | UnsetType = UNSET
     max_properties: _Count | UnsetType = UNSET
-    items: bool | _Part | list[bool | _Part] | UnsetType = UNSET
-    additional_properties: bool | _Part | UnsetType = UNSET
+    items: bool | SchemaPart | list[bool | SchemaPart] | UnsetType = UNSET
+    additional_properties: bool | SchemaPart | UnsetType = UNSET
+    pattern_properties: Any = UNSET
 
 
 _LONGEST_FILE = 20_000_000
@@ -164,7 +166,7 @@ def schema_problem(schema: object) -> str:
             return f"its schema is longer than {_LONGEST_SCHEMA:,} characters"
         if schema.get("type", "object") != "object":
             return "its schema must describe an object"
-        convert(schema, _Part)
+        convert(schema, SchemaPart)
     except ValidationError as error:
         where, reason = plain_reason(error)
         return f"its schema is not a JSON schema: {where.lstrip('.')[:_LONGEST_PLACE]} {reason[:_LONGEST_PLACE]}"

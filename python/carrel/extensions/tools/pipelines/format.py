@@ -16,60 +16,42 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
 
 from carrel.agent.tool_arguments import errors_of, properties_of
+from carrel.extensions.tools.catalogue.files import SchemaPart
 from carrel.extensions.tools.catalogue.runs_anything import is_named_so, runs_anything
-from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk, canonical, higher
+from carrel.model.bounds import plain_reason
+from carrel.model.catalogue_tool import CatalogueTool, Risk, canonical, higher
 from carrel.model.patterns import lazy_pattern
 
-MOST_PARTS = 2_000
-"""Parts of a schema that are looked at; the rest takes anything."""
 MOST_DEPTH = 30
-_KEPT = frozenset(
-    {
-        *("type", "enum", "const", "required"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-    }
-)
+"""Of a schema: what lies deeper takes anything."""
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema without patterns, references, conditions and combinations."""
-    left = MOST_PARTS
-
-    def plain(part: Any, depth: int) -> Any:
-        nonlocal left
-        left -= 1
-        if not isinstance(part, Mapping):
-            return part if isinstance(part, bool) else {}
-        if left < 0 or depth > MOST_DEPTH:
-            return {}
-        kept = {key: value for key, value in part.items() if key in _KEPT}
-        _modernise(kept)
-        properties = part.get("properties")
-        if isinstance(properties, Mapping):
-            kept["properties"] = {name: plain(inner, depth + 1) for name, inner in properties.items()}
-        for key in ("items", "additionalProperties"):
-            # Without its patterns nobody knows which names they allow.
-            if key in part and not (key == "additionalProperties" and "patternProperties" in part):
-                kept[key] = plain(part[key], depth + 1)
-        return kept
-
-    return dict(plain(schema, 0))
+    return dict(_plain(msgspec.to_builtins(msgspec.convert(schema, SchemaPart)), 0))
 
 
-def _modernise(part: dict[str, Any]) -> None:
-    """Read what is a boolean before draft 6 as it was meant then: whether the bound itself is left out. `required` on a property
-    says nothing about its own value.
-    """
+def _plain(part: Any, depth: int) -> Any:
+    """Read a part as the newest draft means it, where older ones had booleans and lists of schemas."""
+    if not isinstance(part, dict) or depth > MOST_DEPTH:
+        return part if isinstance(part, bool) else {}
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(part.get(exclusive), bool) and part.pop(exclusive) and bound in part:
             part[exclusive] = part.pop(bound)
-    if isinstance(part.get("required"), bool):
+    if isinstance(part.get("required"), bool):  # on a property it says nothing about its own value
         del part["required"]
+    if part.pop("patternProperties", None) is not None:  # without its patterns nobody knows which names are allowed
+        part.pop("additionalProperties", None)
+    if "properties" in part:
+        part["properties"] = {name: _plain(inner, depth + 1) for name, inner in part["properties"].items()}
+    return part | {key: _plain(part[key], depth + 1) for key in ("items", "additionalProperties") if key in part}
 
 
 MOST_STEPS = 20
@@ -96,91 +78,49 @@ class Problem:
         return self.message if self.step is None else f"step {self.step}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One call. `input` None means the output of the step before; `output` says in words what is expected."""
 
-    tool: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    tool: Annotated[str, Meta(min_length=1)]
+    args: dict[str, Any] = {}
     input: str | None = None
     output: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A plan. `risk_level` is what its author says of it, which can only raise its risk."""
 
-    steps: tuple[Step, ...]
+    steps: Annotated[tuple[Step, ...], Meta(min_length=1, max_length=MOST_STEPS)]
     expected_output: str = ""
     risk_level: Risk = "safe"
 
 
 def parse(data: object) -> tuple[Pipeline | None, list[Problem]]:
-    """Read a pipeline, as JSON or as the data that it stands for; None with the problems where it can't be read."""
-    pipeline = _read(data)
-    if isinstance(pipeline, Problem):
-        return None, [pipeline]
-    problems = [Problem(None, f"{key}: there is no such field") for key in pipeline if key not in _FIELDS]
-    rows = pipeline.get("steps")
-    if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
-        return None, [*problems, Problem(None, "steps: must be a list with at least one step")]
-    if len(rows) > MOST_STEPS:
-        return None, [*problems, Problem(None, f"steps: there are {len(rows)}, and {MOST_STEPS} are allowed at most")]
-    risk = pipeline.get("risk_level", "safe")
-    if risk not in RISKS:
-        problems.append(Problem(None, f"risk_level: must be one of {', '.join(RISKS)}"))
-    expected = pipeline.get("expected_output") or ""
-    if not isinstance(expected, str):
-        problems.append(Problem(None, "expected_output: must be a string"))
-    steps = [_step(number, row, problems) for number, row in enumerate(rows)]
-    if problems:
-        return None, problems
-    return Pipeline(tuple(step for step in steps if step), str(expected), risk), []
-
-
-def _read(data: object) -> Mapping[str, Any] | Problem:
+    """Read a pipeline, as JSON or as the data that it stands for; None with the first problem where it can't be read."""
+    too_long = Problem(None, f"the pipeline is nested too deep, or longer than {LONGEST_PIPELINE:,} characters")
     if isinstance(data, str):
         if len(data) > LONGEST_PIPELINE:
-            return Problem(None, f"the pipeline is longer than {LONGEST_PIPELINE:,} characters")
+            return None, [too_long]
         try:
             data = json.loads(data)
         except (ValueError, RecursionError) as error:
-            return Problem(None, f"the pipeline is not valid JSON: {str(error)[:200]}")
-    if not isinstance(data, Mapping):
-        return Problem(None, "the pipeline must be an object with `steps`")
+            return None, [Problem(None, f"the pipeline is not valid JSON: {str(error)[:200]}")]
     if _depth(data) > _DEEPEST or len(canonical(data)) > LONGEST_PIPELINE:
-        return Problem(None, f"the pipeline is nested too deep, or longer than {LONGEST_PIPELINE:,} characters")
-    return data
+        return None, [too_long]
+    data = _without_nulls(data)
+    if isinstance(data, dict) and isinstance(data.get("steps"), list):
+        data["steps"] = list(map(_without_nulls, data["steps"]))
+    try:
+        return msgspec.convert(data, Pipeline), []
+    except msgspec.ValidationError as error:
+        where, reason = plain_reason(error)
+        step = re.match(r"\.steps\[(\d+)\]", where)
+        field = where[step.end() if step else 0 :].lstrip(".")
+        return None, [Problem(int(step[1]) if step else None, f"{field}: {reason}" if field else reason)]
 
 
-_FIELDS = frozenset({"steps", "expected_output", "risk_level"})
-_STEP_FIELDS = frozenset({"tool", "args", "input", "output"})
-
-
-def _step(number: int, row: object, problems: list[Problem]) -> Step | None:
-    def wrong(message: str) -> None:
-        problems.append(Problem(number, message))
-
-    if not isinstance(row, Mapping):
-        wrong("must be an object")
-        return None
-    for key in row:
-        if key not in _STEP_FIELDS:
-            wrong(f"{key}: there is no such field; there are {', '.join(sorted(_STEP_FIELDS))}")
-    tool, args, step_input, output = row.get("tool"), row.get("args"), row.get("input"), row.get("output")
-    if not isinstance(tool, str) or not tool.strip():
-        wrong("tool: must be the name of a tool")
-        tool = ""
-    if args is not None and not isinstance(args, Mapping):
-        wrong("args: must be an object")
-        args = None
-    if step_input is not None and not isinstance(step_input, str):
-        wrong("input: must be a string")
-        step_input = None
-    if output is not None and not isinstance(output, str):
-        wrong("output: must be a string")
-        output = None
-    return Step(tool.strip(), dict(args or {}), step_input, output or "")
+def _without_nulls(row: object) -> object:
+    return {key: value for key, value in row.items() if value is not None} if isinstance(row, Mapping) else row
 
 
 def _depth(value: object) -> int:
@@ -248,8 +188,7 @@ def filled(value: Any, text_of: Callable[[int], str]) -> Any:
 
 def decision_hash(pipeline: Pipeline, input_data: str, tools: Sequence[CatalogueTool]) -> str:
     """Name exactly this run: the plan, what it is given, and what its tools say of themselves."""
-    plan = [[step.tool, step.args, step.input, step.output] for step in pipeline.steps]
-    content = [plan, pipeline.expected_output, pipeline.risk_level, input_data, [tool.fingerprint for tool in tools]]
+    content = [msgspec.to_builtins(pipeline), input_data, [tool.fingerprint for tool in tools]]
     return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
