@@ -23,9 +23,8 @@ from carrel.model.bounds import MOST, plain_reason
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget
 from carrel.settings.allow_settings import AllowSettings, AuditSettings
-from carrel.settings.language_settings import read_editor_languages, read_languages
 from carrel.settings.model_settings import BudgetPolicy, LimitSettings, Models, read_models
-from carrel.settings.setting_checks import decode_object
+from carrel.settings.setting_checks import decode_object, read_editor_languages, read_languages
 from carrel.settings.source_settings import Sources, read_sources
 from carrel.settings.store_settings import StoreSettings, TeamSettings, read_store, read_team
 from carrel.settings.tool_settings import ToolSettings, read_tools

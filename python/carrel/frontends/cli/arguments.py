@@ -25,10 +25,12 @@ from carrel.frontends.cli.argument_types import (
     query,
     unknown_arguments,
 )
-from carrel.frontends.cli.assistant_arguments import add_agents, add_mcp, add_proxies
 from carrel.frontends.cli.setup_arguments import (
+    add_agents,
     add_audit,
+    add_mcp,
     add_models,
+    add_proxies,
     add_publish,
     add_selftest,
     add_sources,

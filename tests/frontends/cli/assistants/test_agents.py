@@ -12,7 +12,7 @@ import pytest
 from tests.frontends.cli.assistants.conftest import files, states
 
 from carrel.frontends.agents import meeting_place
-from carrel.frontends.cli import assistant_arguments, main
+from carrel.frontends.cli import main, setup_arguments
 from carrel.frontends.cli.assistants import setup as verbs
 from carrel.frontends.cli.assistants.agents import AGENTS, HOOK, Place
 from carrel.frontends.cli.assistants.clients import command_of
@@ -341,7 +341,7 @@ def _missing() -> Path:
 
 
 def test_every_name_is_known_everywhere() -> None:
-    assert tuple(AGENTS) == assistant_arguments.AGENTS == (*meeting_place.AGENTS, *EDITORS)
+    assert tuple(AGENTS) == setup_arguments.AGENTS == (*meeting_place.AGENTS, *EDITORS)
 
 
 def test_a_folders_file_that_leads_out_of_it_is_refused(home: Path, tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.frontends.cli import main
-from carrel.frontends.cli.assistant_arguments import MCP_CLIENTS
 from carrel.frontends.cli.assistants import install, jsonc
 from carrel.frontends.cli.assistants.clients import CLIENTS, System, command_of, configuration
 from carrel.frontends.cli.assistants.edits import Entry
 from carrel.frontends.cli.assistants.install import Change, apply
+from carrel.frontends.cli.setup_arguments import MCP_CLIENTS
 from carrel.model.errors import CarrelError, InvalidInput
 
 ENTRY: dict[str, object] = {"command": "carrel", "args": ["mcp"]}
