@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Outbound
 from carrel.model.ports import ChatModel, Embedder, Reranker
-from carrel.model.published import PublishedStore
 from carrel.settings.model_settings import ModelSettings
+
+if TYPE_CHECKING:
+    from carrel.providers.published_repository import QdrantRepository
+
+    PublishedStore: TypeAlias = QdrantRepository
 
 M = TypeVar("M")
 

@@ -5,16 +5,16 @@ What a server gives is data that anybody may have written. `read_chunk` and `rea
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
 
 from carrel.model.errors import InvalidInput, ProviderError
-from carrel.model.outbound import Destination, is_loopback
+from carrel.model.outbound import is_loopback
 from carrel.model.patterns import is_name
 
 FORMAT = 1
@@ -226,65 +226,3 @@ def payload_of(chunk: PublishedChunk) -> Mapping[str, Any]:
 
 class Overtaken(ProviderError):
     """Another run has begun to publish under the same name since."""
-
-
-class PublishedStore(Protocol):
-    """Where a repository is published. Every call raises `ProviderError` where it fails."""
-
-    @property
-    def address(self) -> PublishedAddress:
-        """Return where it is."""
-
-    @property
-    def destination(self) -> Destination:
-        """Return where questions are sent."""
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-
-    async def head(self) -> Head | None:
-        """Return what is visible; None where nothing was published yet."""
-
-    async def search(
-        self, head: Head, vector: Sequence[float], indices: Sequence[int], limit: int, characters: int = 0
-    ) -> FoundIds:
-        """Search what is visible by vector and by words; either may be empty. `characters` is the question's length."""
-
-    async def read(self, ids: Sequence[str]) -> Sequence[ReadPoint]:
-        """Return the chunks that are there and fit, in no order."""
-
-    async def prepare(self, dim: int) -> None:
-        """Make the place and what is missing of it; a new one has vectors of this dimension."""
-
-    async def vector_name(self, dim: int, claimed: Head) -> str:
-        """Return what vectors of this dimension are called for a run that has claimed the next state."""
-
-    async def drop(self) -> None:
-        """Delete everything that was published under the name."""
-
-    async def write_head(self, head: Head, expected: Head | None) -> Head:
-        """Replace what is visible; where somebody else did since `expected` was read, None for nothing, it is a failure."""
-
-    async def check_claim(self, written: Head) -> None:
-        """Fail where somebody else has written since."""
-
-    def kept(self) -> AsyncIterator[Sequence[KeptPoint]]:
-        """Give all chunks, visible or not, page by page."""
-
-    async def add(self, points: Sequence[Point], generation: int, vector: str = FIRST_VECTOR) -> None:
-        """Write chunks of a generation, their vectors by that name."""
-
-    async def forget_vectors(self, visible: Head) -> None:
-        """Delete vectors that no visible chunk has any more, nor a later run."""
-
-    async def mark(self, ids: Sequence[str], name: Literal["added", "removed"], generation: int) -> None:
-        """Set which generation added or removed chunks; what a later one has touched stays."""
-
-    async def unmark(self, ids: Sequence[str], generation: int) -> None:
-        """Take back that chunks were removed, for a generation; what a later one has touched stays."""
-
-    async def delete(self, ids: Sequence[str], generation: int) -> None:
-        """Delete chunks for a generation; what a later one has touched stays."""
-
-    async def count(self, head: Head) -> int:
-        """Return how many chunks are visible."""

@@ -58,7 +58,7 @@ _REFUSALS: Mapping[int, Refusal] = {
 
 
 class QdrantRepository:
-    """One published repository: a `PublishedStore`."""
+    """One published repository. Every call raises `ProviderError` where it fails."""
 
     def __init__(self, address: PublishedAddress, outbound: Outbound, key: str = "") -> None:
         """Take the place of its key: of several servers each has its own, so none that nobody named is sent."""

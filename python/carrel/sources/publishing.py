@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
-from carrel.model.published import BATCH, FORMAT, Head, Overtaken, PublishedStore
+from carrel.model.published import BATCH, FORMAT, Head, Overtaken
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from carrel.composition.models import PublishedStore
     from carrel.model.local_index import SnapshotView
     from carrel.model.native import Store
     from carrel.model.ports import EmbeddingSpec

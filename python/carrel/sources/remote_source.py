@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from carrel.composition.models import bundled, published_repository
 from carrel.model.errors import CarrelError, NotAllowed, ProviderError
-from carrel.model.published import Head, PublishedAddress, PublishedStore
+from carrel.model.published import Head, PublishedAddress
 from carrel.settings.source_settings import SourceSettings
 from carrel.sources.served_source import SourceReport
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
+    from carrel.composition.models import PublishedStore
     from carrel.model.local_index import SnapshotView
     from carrel.model.ports import Embedder
     from carrel.model.published import ReadPoint

@@ -20,7 +20,8 @@ from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, until, wait_until
 
 from carrel.extensions.tools.catalogue.search import ToolQuery
-from carrel.extensions.tools.servers.shared_servers import Connection, SharedServers
+from carrel.extensions.tools.servers.mcp_tools import McpConnection
+from carrel.extensions.tools.servers.shared_servers import SharedServers
 from carrel.extensions.tools.tool_catalogue import StatedTool, of_tools
 from carrel.extensions.tools.tool_service import NOBODY_ASKED, ToolService
 from carrel.model.catalogue_tool import CatalogueTool
@@ -70,7 +71,7 @@ async def test_kept_servers_run_several_pipelines_and_one_that_ended_is_started_
     starts: list[str] = []
     connect = service.catalogue.connect
 
-    def counted(name: str, server: ToolServer) -> AbstractAsyncContextManager[Connection]:
+    def counted(name: str, server: ToolServer) -> AbstractAsyncContextManager[McpConnection]:
         starts.append(name)
         return connect(name, server)
 

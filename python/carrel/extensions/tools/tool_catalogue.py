@@ -23,7 +23,7 @@ from typing import Any, Literal
 import msgspec
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
-from carrel.extensions.tools.catalogue.files import from_file, from_mcp
+from carrel.extensions.tools.catalogue.files import from_file, from_mcp, read_document
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolIndex, ToolQuery
 from carrel.extensions.tools.servers.shared_servers import Connect, SharedServers
@@ -69,14 +69,12 @@ class ToolCatalogue:
         self,
         store: ToolStore,
         connect: Connect,
-        read_document: Callable[[Path], Any],
         new_index: Callable[[], tuple[IndexStore, CoreEmbedder]],
     ) -> None:
-        """Take where tools are kept, and how servers are connected, files read and indexes made."""
+        """Take where tools are kept, and how servers are connected and indexes made."""
         self.store = store
         self.connect = connect
         self.servers = SharedServers(connect)
-        self._read_document = read_document
         self._new_index = new_index
         self._lock = threading.Lock()
         self._indexed: tuple[tuple[CatalogueTool, ...], ToolIndex] | None = None
@@ -162,7 +160,7 @@ class ToolCatalogue:
         if server := settings.servers.get(name):
             async with self.connect(name, server) as connection:
                 return await asyncio.to_thread(from_mcp, await connection.list_tools(), name)
-        document = await asyncio.to_thread(self._read_document, Path(settings.files[name]))
+        document = await asyncio.to_thread(read_document, Path(settings.files[name]))
         return await asyncio.to_thread(from_file, document, name)
 
     # --- approval

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from msgspec import to_builtins
@@ -18,7 +18,6 @@ from carrel.extensions.tools.catalogue.files import from_mcp
 from carrel.extensions.tools.catalogue.search import FoundTool, ToolQuery
 from carrel.extensions.tools.pipelines.format import Pipeline, Problem, Validated, decision_hash, parse, validate
 from carrel.extensions.tools.pipelines.running import PipelineResult, StepReport, run_pipeline
-from carrel.extensions.tools.servers.shared_servers import Connection
 from carrel.extensions.tools.tool_catalogue import CatalogueState, StatedTool, ToolCatalogue
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import CarrelError, NotPermitted, ProviderError
@@ -31,6 +30,9 @@ from carrel.policy.consent import whole_question
 from carrel.question.question_secrets import Mask, mask_fields, masked
 from carrel.settings.allow_settings import AllowSettings, Right
 from carrel.settings.tool_settings import ToolSettings
+
+if TYPE_CHECKING:
+    from carrel.extensions.tools.servers.mcp_tools import McpConnection
 
 NOBODY_ASKED = (
     "only a person can allow it, and nobody could be asked here. Run it with `carrel pipeline run` in a terminal, or in an editor"
@@ -178,9 +180,9 @@ class ToolService:
         same = self.check(to_builtins(checked.pipeline), input_data).challenge == checked.challenge
         return "" if same else "the tools changed while you were asked about them; validate it again"
 
-    async def _connected(self, tools: Sequence[CatalogueTool]) -> dict[str, Connection]:
+    async def _connected(self, tools: Sequence[CatalogueTool]) -> dict[str, McpConnection]:
         """Start the servers of these tools. Raises `CarrelError` where one offers another tool than was approved."""
-        connections: dict[str, Connection] = {}
+        connections: dict[str, McpConnection] = {}
         for name in dict.fromkeys(tool.source for tool in tools if tool.source in self.settings.servers):
             connection, rows = await self.catalogue.servers.open(name, self.settings.servers[name])
             now, _ = await asyncio.to_thread(from_mcp, rows, name)
@@ -195,7 +197,7 @@ class ToolService:
             connections[name] = connection
         return connections
 
-    def _runner(self, connections: Mapping[str, Connection]) -> Any:
+    def _runner(self, connections: Mapping[str, McpConnection]) -> Any:
         async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:
             if tool.source == BUILT_IN:
                 result = await self._built_in[tool.name].run(arguments)

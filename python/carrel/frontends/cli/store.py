@@ -20,7 +20,7 @@ from carrel.frontends.common.event_loop import cancellable
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.native import CancelToken
-from carrel.model.published import PublishedAddress, PublishedStore, check_name
+from carrel.model.published import PublishedAddress, check_name
 from carrel.settings.setting_checks import options_of
 from carrel.settings.settings import Settings, resolve
 from carrel.settings.settings_files import read_user
@@ -34,6 +34,7 @@ from carrel.upkeep.index_jobs import IndexRunner
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from carrel.composition.models import PublishedStore
     from carrel.composition.stores import VectorReplica
     from carrel.composition.team import TeamStatus
     from carrel.model.local_index import Progress as ShowProgress

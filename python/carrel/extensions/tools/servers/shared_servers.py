@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from carrel.model.catalogue_tool import ToolOutput
 from carrel.model.errors import ProviderError
 from carrel.settings.tool_settings import ToolServer
 
-
-class Connection(Protocol):
-    """An MCP server that is connected."""
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """Return its tools in the protocol's own names."""
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Run a tool."""
-
-    async def list_resources(self) -> list[dict[str, Any]]:
-        """Return its resources in the protocol's own names."""
-
-    async def read_resource(self, uri: str) -> str:
-        """Return the text of a resource; empty where it has none."""
+if TYPE_CHECKING:
+    from carrel.extensions.tools.servers.mcp_tools import McpConnection
 
 
-Connect = Callable[[str, ToolServer], AbstractAsyncContextManager[Connection]]
+Connect = Callable[[str, ToolServer], AbstractAsyncContextManager["McpConnection"]]
 
 _REUSE_SECONDS = 5.0
 """One that ran before lists its tools so soon, or hangs."""
@@ -41,7 +27,7 @@ class SharedServers:
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._stack = AsyncExitStack()
-        self._connections: dict[tuple[str, ToolServer], Connection] = {}
+        self._connections: dict[tuple[str, ToolServer], McpConnection] = {}
         self._starting: defaultdict[tuple[str, ToolServer], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._users = 0
         self._waiting: asyncio.TimerHandle | None = None
@@ -63,7 +49,7 @@ class SharedServers:
                 else:
                     await self._close()
 
-    async def open(self, name: str, server: ToolServer) -> tuple[Connection, list[dict[str, Any]]]:
+    async def open(self, name: str, server: ToolServer) -> tuple[McpConnection, list[dict[str, Any]]]:
         """Return a server with its tools as it lists them now. One that has ended or hangs is started anew.
 
         Raises `ProviderError`.
