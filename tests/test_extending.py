@@ -15,7 +15,7 @@ from tests.contract import suites
 
 import carrel
 from carrel.model.fakes import FakeEmbedder
-from carrel.model.ports import Embedder, EmbeddingSpec, Source, VectorStore
+from carrel.model.ports import Embedder, EmbeddingSpec, VectorStore
 
 DIM = 64
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
@@ -28,7 +28,7 @@ def example(file: str, name: str) -> Any:
 
 def test_each_example_is_short_and_shown() -> None:
     page = (EXAMPLES.parent / "extending.md").read_text("utf-8")
-    files = [EXAMPLES / f"{name}.py" for name in ("embedder", "store", "source")]
+    files = [EXAMPLES / f"{name}.py" for name in ("embedder", "store")]
     assert all(f"examples/{file.name}" in page for file in files)
     assert all(len([line for line in file.read_text("utf-8").splitlines() if line.strip()]) < 45 for file in files)
 
@@ -108,19 +108,3 @@ class TestStore(suites.VectorStoreContract):
         store = self.make()
         self.file.write_bytes(b"no database at all " * 100)
         return store
-
-
-class TestSource(suites.SourceContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path: Path) -> None:
-        self.root = tmp_path
-        (tmp_path / "sub").mkdir()
-        for path, text in (("a.md", "Reset a password.\n"), ("sub/b.md", "# The password\nis long.\n"), ("c.md", "Restart.\n")):
-            (tmp_path / path).write_text(text)
-
-    def make(self) -> Source:
-        source: Source = example("source", "FolderSource")(self.root, "runbooks", "What to do when something fails.")
-        return source
-
-    def forget(self, _: Source, path: str) -> None:
-        (self.root / path).unlink()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pygls.exceptions import JsonRpcException
 from tests.contract import suites
-from tests.support.indexing import run_index_blocking
 
 from carrel.assist.rerank import ChatModelReranker
 from carrel.frontends.lsp.client_model import ClientModel
@@ -23,12 +22,10 @@ from carrel.model.fakes import (
     FakeChatModel,
     FakeEmbedder,
     FakeReranker,
-    FakeSource,
     FakeTokenizer,
     MemoryStore,
     faulty,
 )
-from carrel.model.native import CancelToken, CutOptions, Store, WalkOptions
 from carrel.model.ports import (
     AuditEvent,
     AuditLog,
@@ -36,14 +33,12 @@ from carrel.model.ports import (
     Embedder,
     EmbeddingSpec,
     Reranker,
-    Source,
     Tokenizer,
     VectorStore,
 )
 from carrel.policy.audit_log import SqliteAuditLog
 from carrel.providers.local import LocalEmbedder, bundled
 from carrel.providers.tokenizers import ApproximateTokenizer, ExactTokenizer
-from carrel.search.workspace_source import WorkspaceSource
 
 DOWN = ProviderError("The service is down.", retryable=True)
 CALL = Completion("", (ToolCall("c1", "search_code", {"query": "login"}),))
@@ -185,72 +180,6 @@ class TestMemoryStore(suites.VectorStoreContract):
 
     def stuck(self) -> VectorStore:
         return faulty(self.make(), hang=True)
-
-
-class TestFakeSource(suites.SourceContract):
-    def make(self) -> Source:
-        return FakeSource({"a.md": "The password is checked.\nTwice.", "b/c.md": "password and user", "d.md": "nothing"})
-
-    def forget(self, source: Source, path: str) -> None:
-        del cast("FakeSource", source).texts[path]
-
-    def broken(self) -> Source:
-        return faulty(self.make(), fail=DOWN)
-
-    def stuck(self) -> Source:
-        return faulty(self.make(), hang=True)
-
-
-class TestWorkspace(suites.SourceContract):
-    question = "check the password of a user"
-
-    @pytest.fixture(autouse=True)
-    def _files(self, tmp_path: Path) -> Iterator[None]:
-        self.root = tmp_path / "project"
-        self.root.mkdir()
-        self.stores: list[Store] = []
-        for name in ("login", "session"):
-            text = (
-                f"def {name}(user, password):\n    '''Check the password of a user.'''\n    return check(user, hash(password))\n"
-            )
-            (self.root / f"{name}.py").write_text(text)
-        yield
-        for store in self.stores:
-            store.close()
-
-    def make(self) -> Source:
-        embedder = bundled()
-        store = Store.open(
-            str(self.root.with_name(f"index-{len(self.stores)}")),
-            str(self.root),
-            embedder_id=embedder.spec.id,
-            dim=embedder.spec.dim,
-            walk=WalkOptions(),
-            cut=CutOptions(),
-        )
-        self.stores.append(store)
-        run_index_blocking(store, embedder, CancelToken())
-        return WorkspaceSource(store.snapshot, embedder)
-
-    def broken(self) -> Source:
-        source = self.make()
-        self.stores[-1].close()
-        return source
-
-    def stuck(self) -> Source:
-        self.make()
-        return WorkspaceSource(self.stores[-1].snapshot, faulty(FakeEmbedder(bundled().spec), hang=True))
-
-    def forget(self, _: Source, path: str) -> None:
-        (self.root / path).unlink()
-
-    def test_a_source_that_never_offered_a_chunk_can_read_it(self) -> None:
-        async def work() -> None:
-            found = await self.use(self.make())
-            given = await self.make().read([candidate.ref for candidate in found])
-            assert [getattr(chunk, "path", "") for chunk in given] == [candidate.path for candidate in found]
-
-        suites.run(work())
 
 
 class TestSqliteAuditLog(suites.AuditLogContract):

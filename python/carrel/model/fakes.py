@@ -12,14 +12,12 @@ import inspect
 import math
 import re
 import struct
-from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
 from carrel.model.conversation import Completion, Message, ToolSpec
 from carrel.model.errors import InvalidInput, NotAllowed
-from carrel.model.lines import lines_of
 from carrel.model.outbound import Destination, Hold, Load, Outbound, Secret
 from carrel.model.patterns import lazy_pattern
 from carrel.model.ports import (
@@ -27,18 +25,14 @@ from carrel.model.ports import (
     AuditEvent,
     ChatSpec,
     ChunkId,
-    ChunkRef,
     Delta,
     EmbeddingSpec,
     RerankerSpec,
     Sampling,
-    SourceCandidate,
     ToolResult,
-    Unavailable,
     VectorRecord,
     Where,
 )
-from carrel.model.types import Chunk, Filters, Query, Span
 from carrel.model.vectors import BYTES_A_VALUE, Vectors
 
 P = TypeVar("P")
@@ -109,42 +103,6 @@ class FakeChatModel:
         for word in re.findall(r"\s*\S+\s*|\s+", said.text):
             yield Delta(word)
         yield Delta(calls=said.calls, finish="tools" if said.calls else said.finish)
-
-
-class FakeSource:
-    """Offers `texts` (by path, may be changed at any time), each as one chunk, by the words that they share with a query."""
-
-    description = "Texts that a test gave."
-    leaves_machine = False
-
-    def __init__(self, texts: MutableMapping[str, str], name: str = "fake") -> None:
-        self.name = name
-        self.texts = texts
-
-    async def candidates(self, query: Query, k: int) -> Sequence[SourceCandidate]:
-        """Return the texts that share a word with the query."""
-        scored = [(_share(query.text, text), path) for path, text in self.texts.items() if self._allows(query, path)]
-        best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))[: max(k, 0)]
-        return [SourceCandidate(self.ref(path), share, path, 1, len(lines_of(self.texts[path]))) for share, path in best]
-
-    async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
-        """Return the texts as they are now."""
-        paths = {self.ref(path): path for path in self.texts}
-        return [self._chunk(ref, paths[ref]) if ref in paths else Unavailable(ref, "was deleted") for ref in refs]
-
-    def ref(self, path: str) -> ChunkRef:
-        """Return the ref of the text with this path."""
-        return ChunkRef(self.name, ChunkId(f"{_number(path):032x}"))
-
-    def _chunk(self, ref: ChunkRef, path: str) -> Chunk:
-        text = self.texts[path]
-        return Chunk(id=ref.id, path=path, source="docs", span=Span(1, len(lines_of(text))), text=text)
-
-    @staticmethod
-    def _allows(query: Query, path: str) -> bool:
-        wanted, unwanted = query.filters.path_globs, query.filters.exclude
-        others = replace(query.filters, path_globs=(), exclude=())  # lets nothing pass that it doesn't know
-        return others == Filters() and (not wanted or _matches(path, wanted)) and not _matches(path, unwanted)
 
 
 class FakeTool:
@@ -243,10 +201,6 @@ def _share(query: str, text: str) -> float:
 
 def _number(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
-
-
-def _matches(path: str, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(path, glob) for glob in globs)
 
 
 class FakePermissions:

@@ -1,6 +1,6 @@
-"""What use cases ask of models, stores, sources and tools, as Protocols of plain values.
+"""What use cases ask of models, stores and tools, as Protocols of plain values.
 
-Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows three. A fake of
+Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows two. A fake of
 each stands in `model.fakes`, and tests/contract/suites/ tests what every implementation must do. `composition` picks one for each
 port, use cases never name one; whoever makes an implementation closes it.
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, NewType, Protocol, runtime_checkable
 
 from carrel.model.conversation import Finish, Message, ToolCall, ToolSpec
-from carrel.model.types import Chunk, ContextItem, Query
+from carrel.model.types import ContextItem
 from carrel.model.vectors import Vectors
 
 ChunkId = NewType("ChunkId", str)
@@ -209,58 +209,6 @@ class PublishedVectors:
 
     store: VectorStore
     unpublished: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkRef:
-    """Names a chunk among all sources."""
-
-    source: str
-    id: ChunkId
-
-
-@dataclass(frozen=True, slots=True)
-class SourceCandidate:
-    """A chunk that a source offers; `relevance` is from 0 to 1 and comparable across sources."""
-
-    ref: ChunkRef
-    relevance: float
-    path: str
-    start_line: int = 1
-    end_line: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """Why a chunk can't be given as it stands: deleted, changed beyond recognition, or not allowed any more."""
-
-    ref: ChunkRef
-    reason: str
-
-
-class Source(Protocol):
-    """Something that answers questions with chunks: a workspace, a folder of documents, a repository elsewhere."""
-
-    @property
-    def name(self) -> str:
-        """Its name in every `ChunkRef`, unlike that of any other source."""
-
-    @property
-    def description(self) -> str:
-        """One line for whoever chooses between sources."""
-
-    @property
-    def leaves_machine(self) -> bool:
-        """Whether questions are sent elsewhere."""
-
-    async def candidates(self, query: Query, k: int) -> Sequence[SourceCandidate]:
-        """Return at most `k` chunks, best first, each once. `k` replaces `query.limit`; `query.filters` hold for each."""
-
-    async def read(self, refs: Sequence[ChunkRef]) -> Sequence[Chunk | Unavailable]:
-        """Return one chunk a ref, in order, with its text as it stands now; its `id` is the ref's.
-
-        Whatever can't be given is `Unavailable`, refs of other sources too.
-        """
 
 
 # --- tools and audit

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tests.contract.suites.common import run
 from tests.contract.suites.models import ChatModelContract, EmbedderContract, RerankerContract, TokenizerContract
-from tests.contract.suites.stores import SourceContract, VectorStoreContract
+from tests.contract.suites.stores import VectorStoreContract
 from tests.contract.suites.tools import AuditLogContract, ToolContract
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "ChatModelContract",
     "EmbedderContract",
     "RerankerContract",
-    "SourceContract",
     "TokenizerContract",
     "ToolContract",
     "VectorStoreContract",

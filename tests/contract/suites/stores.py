@@ -1,9 +1,9 @@
-"""The contracts of stores and sources."""
+"""The contract of stores."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -12,14 +12,10 @@ from tests.contract.suites.common import TEXTS, Contract, chunk_id, collected, d
 from carrel.model.errors import InvalidInput
 from carrel.model.ports import (
     ChunkId,
-    ChunkRef,
-    Source,
-    Unavailable,
     VectorRecord,
     VectorStore,
     Where,
 )
-from carrel.model.types import Chunk, Filters, Query
 
 
 class VectorStoreContract(Contract[VectorStore]):
@@ -143,103 +139,3 @@ class VectorStoreContract(Contract[VectorStore]):
     @staticmethod
     async def _ids(store: VectorStore) -> list[ChunkId]:
         return [chunk_id for page in await collected(store.ids()) for chunk_id in page]
-
-
-class SourceContract(Contract[Source]):
-    """`model.ports.Source`. It must find two chunks or more for `question`; `forget` takes one of its paths away."""
-
-    question = "password"
-
-    def forget(self, source: Source, path: str) -> None:  # noqa: ARG002
-        """Delete what is at this path, where the source can lose something."""
-        pytest.skip("loses nothing")
-
-    def use(self, port: Source) -> Awaitable[Any]:
-        return port.candidates(Query(self.question), 5)
-
-    def test_it_says_what_it_is(self) -> None:
-        source = self.make()
-        assert source.name
-        assert source.description.strip()
-        assert "\n" not in source.description
-
-    def test_what_it_offers_can_be_read_in_order(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            found = await source.candidates(Query(self.question, limit=1), 5)  # k counts
-            assert 2 <= len(found) <= 5
-            assert len({candidate.ref for candidate in found}) == len(found)
-            assert all(0 <= candidate.relevance <= 1 for candidate in found)
-            assert [c.relevance for c in found] == sorted((c.relevance for c in found), reverse=True)
-            assert all(candidate.ref.source == source.name for candidate in found)
-            assert all(candidate.path and "\\" not in candidate.path for candidate in found)
-            backwards = found[::-1]
-            for candidate, chunk in zip(backwards, await source.read([c.ref for c in backwards]), strict=True):
-                assert isinstance(chunk, Chunk)
-                assert (chunk.id, chunk.path) == (candidate.ref.id, candidate.path)
-                assert chunk.text.strip()
-                assert 1 <= candidate.start_line <= candidate.end_line
-                assert 1 <= chunk.span.start_line <= chunk.span.end_line
-
-        run(work())
-
-    def test_no_more_than_asked_for(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            assert len(await source.candidates(Query(self.question), 1)) == 1
-            assert list(await source.candidates(Query(self.question), 0)) == []
-            assert list(await source.read([])) == []
-
-        run(work())
-
-    @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-    def test_any_question_can_be_asked(self, text: str) -> None:
-        assert len(run(self._found(Query(text)))) <= 3
-
-    def test_what_is_excluded_is_not_offered(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            first, *_ = await source.candidates(Query(self.question), 5)
-            filters = Filters(exclude=(first.path,))
-            assert first.path not in {c.path for c in await source.candidates(Query(self.question, filters=filters), 5)}
-            for none in (
-                Filters(path_globs=("no/such/path.xyz",)),
-                Filters(languages=("rust",)),
-                Filters(metadata={"symbol": "no_such_symbol"}),
-            ):
-                assert list(await source.candidates(Query(self.question, filters=none), 5)) == []
-
-        run(work())
-
-    def test_what_is_not_its_own_or_never_was_is_unavailable(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            (mine, *_) = await source.candidates(Query(self.question), 5)
-            other, never = ChunkRef("another source", mine.ref.id), ChunkRef(source.name, ChunkId("0" * 32))
-            given = await source.read([other, mine.ref, never, mine.ref])
-            assert [isinstance(chunk, Unavailable) for chunk in given] == [True, False, True, False]
-            assert [chunk.ref for chunk in given if isinstance(chunk, Unavailable) and chunk.reason] == [other, never]
-
-        run(work())
-
-    def test_what_was_deleted_is_unavailable(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            (first, *_) = await source.candidates(Query(self.question), 5)
-            self.forget(source, first.path)
-            (gone,) = await source.read([first.ref])
-            assert isinstance(gone, Unavailable)
-            assert gone.ref == first.ref
-
-        run(work())
-
-    def test_calls_may_overlap(self) -> None:
-        async def work() -> None:
-            source = self.make()
-            one, other = await asyncio.gather(self.use(source), self.use(source))
-            assert one == other
-
-        run(work())
-
-    async def _found(self, query: Query) -> Sequence[Any]:
-        return await self.make().candidates(query, 3)

@@ -17,15 +17,15 @@ from carrel.model.conversation import Message, ToolSpec
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
-from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Embedder, Sampling, Scalar, Tokenizer, Unavailable
+from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Embedder, Sampling, Scalar, Tokenizer
 from carrel.model.types import Chunk, Filters, Query
 from carrel.model.vectors import Vectors, WrongVectors
 from carrel.model_calls.chat_model import complete
 from carrel.model_calls.embedding import embed_queries, run_with
 from carrel.pack.formats import source_of
+from carrel.question.prepare import prepare_blocking
 from carrel.search.candidates import CANDIDATES_A_HIT, MINIMUM_POOL, native_filter
-from carrel.search.retriever import to_chunk
-from carrel.search.workspace_source import WorkspaceSource
+from carrel.search.retriever import retrieve, to_chunk
 from carrel.system.background import iterate_blocking, run_blocking
 
 log = logging.getLogger(__name__)
@@ -99,8 +99,7 @@ class PlainLocalIndex:
     """
 
     def __init__(self, view: Callable[[], SnapshotView], embedder: Embedder) -> None:
-        self._source = WorkspaceSource(view, embedder)
-        self._view, self._spec = view, embedder.spec
+        self._view, self._embedder = view, embedder
 
     def text_search(
         self,
@@ -110,17 +109,10 @@ class PlainLocalIndex:
         similarity_threshold: float | None = None,
     ) -> list[FoundPair]:
         """Return the chunks for a question as they stand now; those that can't be read any more are left out."""
-        return run_blocking(self._search(Query(query, top_k, filters_of(metadata_filter)), top_k, similarity_threshold))
-
-    async def _search(self, query: Query, top_k: int, threshold: float | None) -> list[FoundPair]:
-        offered = await self._source.candidates(query, top_k)
-        offered = [candidate for candidate in offered if threshold is None or candidate.relevance >= threshold]
-        chunks = await self._source.read([candidate.ref for candidate in offered])
-        return [
-            (document_of(chunk), candidate.relevance)
-            for candidate, chunk in zip(offered, chunks, strict=True)
-            if not isinstance(chunk, Unavailable)
-        ]
+        prepared = prepare_blocking(Query(query, top_k, filters_of(metadata_filter)), self._embedder)
+        hits = retrieve(self._view(), prepared, CancelToken()).hits
+        least = similarity_threshold
+        return [(document_of(hit.chunk), hit.score) for hit in hits if least is None or hit.score >= least]
 
     def similarity_search(
         self,
@@ -131,10 +123,10 @@ class PlainLocalIndex:
     ) -> list[FoundPair]:
         """Return the chunks with the nearest vectors as they stand now, without those that overlap a better one."""
         view, cancel = self._view(), CancelToken()
-        floor = self._spec.floor if similarity_threshold is None else similarity_threshold
+        floor = self._embedder.spec.floor if similarity_threshold is None else similarity_threshold
         pool = max(CANDIDATES_A_HIT * top_k, MINIMUM_POOL)
         wanted = native_filter(filters_of(metadata_filter))
-        hits = view.dense(_packed(query_embedding, self._spec.dim), pool, floor, wanted, cancel)
+        hits = view.dense(_packed(query_embedding, self._embedder.spec.dim), pool, floor, wanted, cancel)
         read = view.read_best([scored.doc for scored in hits], top_k, [], cancel)
         return [
             (document_of(to_chunk(current)), scored.score)
