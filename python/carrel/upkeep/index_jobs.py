@@ -179,6 +179,22 @@ def traffic_note(index: OpenIndex | None) -> str:
     return f"{texts:,} texts embedded" + (f", about ${dollars:.2f}" if dollars else "")
 
 
+def throttled(tell: Callable[[Progress], None], index: Callable[[], OpenIndex | None]) -> TellProgress:
+    """Return what an index thread tells of its progress, which the event loop hears a few times a second at most."""
+    loop = asyncio.get_running_loop()
+    last = 0.0
+
+    def progress(done: int, total: int, at: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _PROGRESS_SECONDS or done == total:
+            last = now
+            with contextlib.suppress(RuntimeError):  # the loop has closed
+                loop.call_soon_threadsafe(tell, Progress(done, total, at, traffic_note(index())))
+
+    return progress
+
+
 @dataclass(frozen=True, slots=True)
 class IndexingEvents:
     """What the rest of the workspace does for a job, and when it goes on, changes or fails."""
@@ -307,7 +323,7 @@ class IndexService:
         return await self._events.open()
 
     async def _index(self, index: OpenIndex, job: Job[CancelToken, IndexReport]) -> IndexReport:
-        progress = self._progress_of(job)
+        progress = throttled(partial(self._progressed, job), lambda: self._state.now.index)
         if job.work.full:
             progress = self.rescans.timed(progress)
 
@@ -315,23 +331,6 @@ class IndexService:
             return await self._jobs.run_indexing(work, job.token)
 
         return await self._runner.run(index, job.work, job.token, progress, native)
-
-    def _progress_of(self, job: Job[CancelToken, IndexReport]) -> TellProgress:
-        """Return what the index thread tells of its progress, a few times a second at most."""
-        loop = asyncio.get_running_loop()
-        last = 0.0
-
-        def progress(done: int, total: int, at: str) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= _PROGRESS_SECONDS or done == total:
-                last = now
-                with contextlib.suppress(RuntimeError):  # the loop has closed
-                    loop.call_soon_threadsafe(
-                        self._progressed, job, Progress(done, total, at, traffic_note(self._state.now.index))
-                    )
-
-        return progress
 
     def _progressed(self, job: Job[CancelToken, IndexReport], progress: Progress) -> None:
         self._state.replace(progress=progress)

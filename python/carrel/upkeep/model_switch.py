@@ -23,7 +23,7 @@ from carrel.model.errors import Cancelled, CarrelError, InvalidInput, ProviderEr
 from carrel.model.outbound import Destination
 from carrel.model.remote import Confirmation, KeepsVectors, RemoteEmbedder
 from carrel.system.jobs import Job, Jobs, Work
-from carrel.upkeep.index_jobs import IndexRunner, traffic_note
+from carrel.upkeep.index_jobs import IndexRunner, throttled, traffic_note
 
 if TYPE_CHECKING:
     from carrel.composition.composition import Composition
@@ -312,16 +312,7 @@ class ModelSwitch:
             return await self._jobs.run_indexing(work, job.token)
 
         def progress(index: OpenIndex) -> TellProgress:
-            last = 0.0
-
-            def tell(done: int, total: int, at: str) -> None:
-                nonlocal last
-                now = time.monotonic()
-                if now - last >= 0.1 or done == total:
-                    last = now
-                    loop.call_soon_threadsafe(self._events.progressed, job, Progress(done, total, at, traffic_note(index)))
-
-            return tell
+            return throttled(partial(self._events.progressed, job), lambda: index)
 
         settings = self._state.now.folder.settings
         try:
