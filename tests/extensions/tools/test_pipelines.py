@@ -62,14 +62,14 @@ async def run_tool(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOut
 
 
 def ran(
-    steps: Any, input_data: str = "", limits: PipelineLimits = LIMITS, told: list[StepReport] | None = None
+    steps: Any, input_data: str = "", limits: PipelineLimits = LIMITS, ended: list[StepReport] | None = None
 ) -> PipelineResult:
     pipeline, _ = parse({"steps": steps})
     assert pipeline is not None
-    found = checked(steps, input_data)
-    assert found.ok, found.problems
-    reports: list[StepReport] = [] if told is None else told
-    return asyncio.run(run_pipeline(pipeline, input_data, found, run_tool, limits=limits, notify=reports.append))
+    validated = checked(steps, input_data)
+    assert validated.ok, validated.problems
+    reports: list[StepReport] = [] if ended is None else ended
+    return asyncio.run(run_pipeline(pipeline, input_data, validated, run_tool, limits=limits, notify=reports.append))
 
 
 def test_lines_with_errors_sorted_the_first_ten() -> None:
@@ -167,9 +167,9 @@ def test_an_input_may_hold_text_around_references() -> None:
 )
 def test_a_pipeline_is_checked_whole_before_it_starts(step: Any, problem: str) -> None:
     steps = [{"tool": "head"}, {"tool": "stat", "args": {"path": "x"}}, step]
-    found = checked(steps)
-    assert problem in str(found.problems)
-    assert {item.step for item in found.problems} == {2}
+    validated = checked(steps)
+    assert problem in str(validated.problems)
+    assert {item.step for item in validated.problems} == {2}
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_risk_is_computed_and_can_only_be_raised() -> None:
 
 
 def test_what_a_person_sees_of_an_answer_is_what_the_next_tool_gets() -> None:
-    given: list[Any] = []
+    received: list[Any] = []
 
     async def run(tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:
-        given.append(arguments)
+        received.append(arguments)
         return ToolOutput('{"a": 1}', {"b": 2}) if tool.name == "stat" else ToolOutput("done", {"b": 2})
 
     takes = described("take", {"o": {"type": "object"}})
@@ -216,9 +216,9 @@ def test_what_a_person_sees_of_an_answer_is_what_the_next_tool_gets() -> None:
         {"steps": [{"tool": "stat", "args": {"path": "x"}}, {"tool": "take", "args": {"o": "{{step_0.output}}"}}]}
     )
     assert pipeline is not None
-    found = validate(pipeline, "", lambda name: resolve(name, [*TOOLS, takes]))
-    result = asyncio.run(run_pipeline(pipeline, "", found, run))
-    assert given[1] == {"o": {"a": 1}}
+    validated = validate(pipeline, "", lambda name: resolve(name, [*TOOLS, takes]))
+    result = asyncio.run(run_pipeline(pipeline, "", validated, run))
+    assert received[1] == {"o": {"a": 1}}
     assert [step.output for step in result.steps] == ['{"a": 1}\n{"b":2}', 'done\n{"b":2}']
     assert [step.bytes for step in result.steps] == [16, 12]
 
@@ -249,20 +249,20 @@ def test_a_value_that_says_what_the_text_says_is_shown_once(text: str, value: ob
 
 def test_an_answer_of_any_length_is_passed_on_whole() -> None:
     numbers = list(range(100_000, 140_000))
-    given: list[Mapping[str, Any]] = []
+    received: list[Mapping[str, Any]] = []
 
     async def run(_tool: CatalogueTool, arguments: Mapping[str, Any]) -> ToolOutput:
-        given.append(arguments)
+        received.append(arguments)
         return ToolOutput(json.dumps({"ids": numbers}), {"ids": numbers})
 
     takes = described("take", {"o": {"type": "object"}})
     steps = {"steps": [{"tool": "stat", "args": {"path": "x"}}, {"tool": "take", "args": {"o": "{{step_0.output}}"}}]}
     pipeline, _ = parse(steps)
     assert pipeline is not None
-    found = validate(pipeline, "", lambda name: resolve(name, [*TOOLS, takes]))
-    result = asyncio.run(run_pipeline(pipeline, "", found, run))
+    validated = validate(pipeline, "", lambda name: resolve(name, [*TOOLS, takes]))
+    result = asyncio.run(run_pipeline(pipeline, "", validated, run))
     assert result.problem == ""
-    assert given[1] == {"o": {"ids": numbers}}
+    assert received[1] == {"o": {"ids": numbers}}
     assert result.steps[0].output == json.dumps({"ids": numbers})
 
 
@@ -277,11 +277,11 @@ def test_a_tool_cannot_end_the_quotation_of_its_words() -> None:
 
 
 def test_a_failing_step_is_named_and_what_was_before_is_kept() -> None:
-    told: list[StepReport] = []
-    result = ran([{"tool": "head"}, {"tool": "fail"}, {"tool": "head"}], "kept", told=told)
+    ended: list[StepReport] = []
+    result = ran([{"tool": "head"}, {"tool": "fail"}, {"tool": "head"}], "kept", ended=ended)
     assert result.problem == 'step 1 failed: fail says "no such file"'
     assert result.output == "kept"
-    assert [(step.step, step.error) for step in told] == [(0, ""), (1, 'fail says "no such file"')]
+    assert [(step.step, step.error) for step in ended] == [(0, ""), (1, 'fail says "no such file"')]
 
 
 def test_limits_of_time_and_size_end_a_run() -> None:
@@ -339,8 +339,8 @@ def test_a_plan_cannot_multiply_a_large_input(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(running, "MOST_CHARACTERS", 10_000)
     steps = [{"tool": "s.say", "args": {"text": "{{input_data}}" * 50}}]
     assert not ran(steps, "x" * 100).problem
-    told = ran(steps, "x" * 1_000).problem
-    assert "its arguments would have 50,700 characters; 10,000 are the most" in told
+    problem = ran(steps, "x" * 1_000).problem
+    assert "its arguments would have 50,700 characters; 10,000 are the most" in problem
 
 
 def test_of_a_schema_of_others_only_what_is_checked_in_linear_work_is_kept() -> None:
