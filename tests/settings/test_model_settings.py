@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -102,17 +103,32 @@ def test_a_model_is_written_beside_what_is_there(folder: Path) -> None:
     assert "# mine" in file.read_text()
 
 
+@pytest.mark.parametrize("role", ["chat", "planner"])
 @pytest.mark.parametrize(
-    "text", ['models = {chat = {provider = "ollama"}}\n', 'models.chat.provider = "ollama"\nragEnabled = true\n']
+    ("text", "same"),
+    [
+        ('# mine\nmodels.chat.provider = "ollama" # here\n# small\nmodels.chat.model = "a" # fast\n# rest\nragTopK = 7\n', True),
+        ('[models]\n# mine\nchat.provider = "ollama" # here\nchat.model = "a" # fast\n# footer', True),
+        ('# mine\n[models.chat]\nprovider = "ollama" # here\nmodel = "a"\n\n# footer', True),
+        ("[tools]\n\n# footer", True),
+        ("# footer", True),
+        ('models = {chat = {provider = "ollama"}} # mine\n# rest\nragTopK = 7\n', False),
+    ],
 )
-def test_a_form_that_cannot_be_changed_stays_as_it_is(folder: Path, text: str) -> None:
+def test_a_model_is_written_in_the_form_that_is_there_and_comments_stay_where_they_are(
+    folder: Path, text: str, same: bool, role: str
+) -> None:
     file = folder / "settings.toml"
     file.write_text(text)
-    with contextlib.suppress(SettingsError):
-        set_model("embedder", {"provider": "openai"})
     wanted = tomllib.loads(text)
-    wanted["models"]["embedder"] = {"provider": "openai"}
-    assert file.read_text() == text or read(file) == wanted
+    wanted.setdefault("models", {})[role] = {"provider": "ollama", "model": "b"}
+    with contextlib.nullcontext() if same else contextlib.suppress(SettingsError):
+        set_model(role, wanted["models"][role])
+    written = file.read_text()
+    assert read(file) == wanted or (not same and written == text)
+    assert re.findall("#.*", written) == re.findall("#.*", text)
+    if text.endswith("# footer"):
+        assert re.search(r"# footer(\n\n|$)", written), "a footer isn't about the table that was added"
 
 
 def test_a_json_file_stays_one(folder: Path) -> None:

@@ -137,12 +137,30 @@ def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, m
             raise SettingsError(path, f"`{parent}` must be a table")
         chain.append(inner)
     try:
-        chain[-1].pop(name, None)
-        if value is not None:
-            chain[-1][name] = value
+        _put(chain[-1], name, value)
     except ValueError:
         raise _other_form(path, parents, name) from None
     _drop_empty(chain, parents)
+
+
+def _put(table: Any, name: str, value: Any) -> None:
+    """Set or remove an entry; what stays of a table that was there keeps its form, its place and its comments."""
+    before = table.get(name)
+    if value is None:
+        table.pop(name, None)
+    elif isinstance(before, dict) and isinstance(value, dict):
+        _put_entries(before, value)
+    else:
+        table[name] = value
+
+
+def _put_entries(table: Any, value: Mapping[str, Any]) -> None:
+    """Change, drop and add entries of a table; those that stay keep their places and comments."""
+    for key in [key for key in table if key not in value]:
+        del table[key]
+    for key, wanted in value.items():
+        if key not in table or table[key] != wanted:
+            table[key] = wanted
 
 
 def _drop_empty(chain: Sequence[Any], parents: Parents) -> None:
@@ -208,7 +226,8 @@ def with_table(text: str, keys: tuple[str, ...], value: object) -> str | None:
     Every other line stays as it is, and comments before the table that they are about. What the lines of a string look like may
     mislead this: whoever uses it compares what the text holds before and after.
 
-    None where it can't be done so: the table isn't there and neither is one beside it, or `value` holds tables itself.
+    A new table comes after the last one beside it, else last. None where it can't be done so: what holds the entry isn't one
+    table, or `value` holds tables itself.
     """
     lines = rows_of(text)
     blocks = _blocks(lines)
@@ -219,11 +238,11 @@ def with_table(text: str, keys: tuple[str, ...], value: object) -> str | None:
         return None
     if [block.keys for block in tables] == [keys]:
         return _rewritten(lines, tables[0], value)
-    beside = [block for block in blocks if block.keys[:-1] == keys[:-1]]
-    if tables or not beside:
+    if tables:
         return None
+    at = max((block.filled for block in blocks if block.keys[:-1] == keys[:-1]), default=len(lines))
     header = ".".join(tomlkit.key(key).as_string() for key in keys)
-    return _joined(lines[: beside[-1].filled], ["\n", f"[{header}]\n", tomlkit.dumps(value)], lines[beside[-1].filled :])
+    return _joined(lines[:at], ["\n"] if at else [], [f"[{header}]\n", tomlkit.dumps(value)], lines[at:])
 
 
 def _blocks(lines: list[str]) -> list[_Block]:
@@ -259,16 +278,12 @@ def _without(lines: list[str], blocks: list[_Block]) -> str:
 
 
 def _rewritten(lines: list[str], block: _Block, value: Mapping[str, Any]) -> str | None:
-    """Change, drop and add entries of one table; those that stay keep their places and comments."""
+    """Put the entries of one table between its header and what follows it."""
     try:
         document = tomlkit.parse("".join(lines[block.start + 1 : block.filled]))
     except TOMLKitError:  # a line of a string that looks like a header
         return None
-    for key in [key for key in document if key not in value]:
-        del document[key]
-    for key, wanted in value.items():
-        if key not in document or document[key] != wanted:
-            document[key] = wanted
+    _put_entries(document, value)
     return _joined(lines[: block.start + 1], [tomlkit.dumps(document)], lines[block.filled :])
 
 

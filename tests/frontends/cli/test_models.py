@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +39,20 @@ def test_a_model_is_chosen_and_given_up_again(run: Run, tmp_path: Path) -> None:
     assert "embedder: hashed words" in run("models", "list")[1]
     assert run("models", "set", "embedder", "bundled")[0] == 0
     assert "embedder: bundled" in run("models", "list")[1]
+
+
+def test_what_is_set_of_a_providers_model_stays_until_something_else_is_typed(run: Run, tmp_path: Path) -> None:
+    run("models", "set", "chat", "ollama", "a", "--base-url", "http://localhost:1/v1", "--window", "9000")
+    settings_file(tmp_path).write_text(settings_file(tmp_path).read_text() + "maxOutput = 50  # short\n")
+    _, _, err = run("models", "set", "chat", "ollama", "b", "--window", "8000")
+    assert "Kept as before: baseUrl, maxOutput." in err
+    written = settings_file(tmp_path).read_text()
+    kept = {"baseUrl": "http://localhost:1/v1", "maxOutput": 50}
+    assert tomllib.loads(written)["models"]["chat"] == {"provider": "ollama", "model": "b", "window": 8000, **kept}
+    assert "# short" in written
+    _, _, err = run("models", "set", "chat", "openai", "c")
+    assert tomllib.loads(settings_file(tmp_path).read_text())["models"]["chat"] == {"provider": "openai", "model": "c"}
+    assert "Kept" not in err
 
 
 @pytest.mark.parametrize(

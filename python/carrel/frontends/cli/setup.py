@@ -90,13 +90,16 @@ def _show_model(state: ModelState, output: Output) -> None:
 
 def _set(arguments: Namespace, output: Output) -> int:
     fields: dict[str, object] | None = None
+    kept: dict[str, object] = {}
     if arguments.provider not in ("none", "bundled"):
         names = model_report.providers_by_role()[arguments.role]
         if arguments.provider not in names:
             there_are = f"There are: {', '.join(names)}." if names else "There is none yet."
             raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', there_are)
         values = {field: getattr(arguments, name) for name, field in _MODEL_FIELDS.items()}
-        fields = {"provider": arguments.provider, **{name: value for name, value in values.items() if value not in (None, "", 0)}}
+        typed = {"provider": arguments.provider, **{name: value for name, value in values.items() if value is not None}}
+        kept = {name: value for name, value in _fields_there(arguments.role, arguments.provider).items() if name not in typed}
+        fields = {name: value for name, value in (typed | kept).items() if value not in ("", 0)}
         try:
             read_models({arguments.role: fields})
         except ValueError as error:
@@ -107,11 +110,20 @@ def _set(arguments: Namespace, output: Output) -> int:
     state = next((state for state in states if state.role == arguments.role), None)
     output.value({"file": str(path), "role": arguments.role, "provider": arguments.provider})
     output.note(f"Written to {path}.")
+    if kept:
+        output.note(f"Kept as before: {', '.join(kept)}. `carrel models set {arguments.role} none` first gives them up.")
     if state and state.problem:
         output.warn(f"problem: {state.problem}")
     elif state and not state.allowed:
         output.note("Text is sent there only after you allowed it: carrel confirm")
     return 0
+
+
+def _fields_there(role: str, provider: str) -> dict[str, object]:
+    """Return what the settings file has about a provider's model; another provider's says nothing about it."""
+    models = read_user().options.get("models")
+    fields = models.get(role) if isinstance(models, dict) else None
+    return fields if isinstance(fields, dict) and fields.get("provider") == provider else {}
 
 
 def _key(arguments: Namespace, output: Output) -> int:
