@@ -104,10 +104,10 @@ async def test_folders_of_one_name_are_told_apart(opened: Start, tmp_path: Path)
     async with opened(first, second) as client:
         found = await client.request("carrel/search", {"query": "settings_of"})
         assert {(hit["path"], hit["uri"]) for hit in found["hits"]} == {
-            ("app/lib/loop.py", path_to_uri(str(first / "lib/loop.py"))),
-            ("app-2/lib/loop.py", path_to_uri(str(second / "lib/loop.py"))),
+            ("red-app/lib/loop.py", path_to_uri(str(first / "lib/loop.py"))),
+            ("blue-app/lib/loop.py", path_to_uri(str(second / "lib/loop.py"))),
         }
-        place = await client.request("carrel/search", {"query": "what does app-2/lib/loop.py:2 do"})
+        place = await client.request("carrel/search", {"query": "what does blue-app/lib/loop.py:2 do"})
         assert place["hits"][0]["uri"].startswith(path_to_uri(str(second)))
 
 
@@ -208,3 +208,14 @@ async def test_the_audit_log_names_the_folders(start: Start, money: Path, kitche
         await client.request("carrel/context", explicit("exchange rate of a currency"))
         entries = (await client.request("carrel/audit", {"kind": "context"}))["entries"]
         assert entries[0]["details"]["folders"] == {"money": str(money), "kitchen": str(kitchen)}
+
+
+async def test_a_status_of_no_folder_in_particular_says_which_others_have_no_index(
+    start: Start, money: Path, kitchen: Path
+) -> None:
+    async with start(money, kitchen) as client:
+        await client.request("carrel/index", {"workspaceFolder": path_to_uri(str(money))})
+        status = await client.request("carrel/status", {})
+        assert (status["name"], status["state"], status["problems"]) == ("money", "ready", ["kitchen isn't indexed yet."])
+        await client.request("carrel/index", {"workspaceFolder": path_to_uri(str(kitchen))})
+        assert not (await client.request("carrel/status", {}))["problems"]

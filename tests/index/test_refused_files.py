@@ -34,7 +34,7 @@ async def test_a_refused_text_of_a_saved_file_is_told_and_asked_for_again_only_u
     assert "refund" in await found(workspace, "refund"), "by words"
     sent = service.texts[before:]
     assert [sum(name in text for text in sent) for name in ("def cancel", "def ship", "def refund")] == [1, 1, 2]
-    status = status_result(workspace, await workspace.status())
+    status = status_result(workspace, "shop", await workspace.status())
     assert (status.chunks_without_vectors, status.failed_files, status.refused_files) == (1, 1, 1)
     assert [file.path for file in status.failed] == ["src/orders.py"]
     _show_status(status, Output())
@@ -57,7 +57,7 @@ async def test_a_refused_text_of_a_saved_file_is_told_and_asked_for_again_only_u
     await asyncio.wait({again.request_index().done})
     (asked,) = service.texts[before:]
     assert "def refund" in asked
-    status = status_result(again, await again.status())
+    status = status_result(again, "shop", await again.status())
     assert (status.chunks_without_vectors, status.failed_files, status.refused_files) == (0, 0, 0)
 
 

@@ -36,7 +36,7 @@ def workspace_of(root: Path, composition: Composition | None = None) -> Workspac
 
 
 async def status_of(workspace: Workspace) -> StatusResult:
-    return status_result(workspace, await workspace.status())
+    return status_result(workspace, "shop", await workspace.status())
 
 
 async def test_files_that_failed_are_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,7 +48,7 @@ async def test_files_that_failed_are_named_with_the_reason(tmp_path: Path, capsy
     status = await status_of(workspace)
     assert (status.failed_files, [failed.path for failed in status.failed][:2]) == (7, ["a.py", "b.py"])
     assert {failed.reason for failed in status.failed} == {"The service has no quota left."}
-    brief = status_result(workspace, workspace.brief())
+    brief = status_result(workspace, "shop", workspace.brief())
     assert (brief.failed_files, brief.failed) == (7, ())
     _show_status(status, Output())
     told = capsys.readouterr().out

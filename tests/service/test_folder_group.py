@@ -35,9 +35,9 @@ def hit(path: str, score: float) -> Hit:
 
 
 async def test_folders_of_one_name_have_names_of_their_own(tmp_path: Path) -> None:
-    group = group_of(tmp_path / "a" / "app", tmp_path / "b" / "app", tmp_path / "app-2", tmp_path / "c" / "app")
-    assert list(group.folders) == ["app", "app-2", "app-2-2", "app-3"]
-    found = group.place("app-2/src/x.py")
+    group = group_of(tmp_path / "a" / "app", tmp_path / "b" / "app", tmp_path / "a-app", tmp_path / "other")
+    assert list(group.folders) == ["a-app", "b-app", "a-app-2", "other"]
+    found = group.place("b-app/src/x.py")
     assert found is not None
     assert (found[0].root, found[1]) == (tmp_path / "b" / "app", "src/x.py")
     assert group.place("@docs/x.md") is None

@@ -16,10 +16,14 @@ import {
   type Receipts,
 } from './receipts/receipts';
 import type { Lent } from './server/connection';
+import { growsTo } from './settings';
 import type { Supervisor } from './server/supervisor';
 
 /** What has become of a question when its pages are there. */
 const BEFORE: Record<Question['from'], Outcome> = { chat: 'waiting', agent: 'given', command: 'found', review: 'sent' };
+
+/** The default budget where no window is known for it to grow with: in tokens, as everything else is told then. */
+const WITHOUT_MODEL = { tokens: 1_000 };
 
 export class ContextClient {
   private lastModel: Pick<Details, 'model' | 'window'> = {};
@@ -101,13 +105,14 @@ export class ContextClient {
   private params(question: Question, details: Details): ContextParams {
     const { files = [], places = [], within = [], ...given } = details;
     const folder = given.workspaceFolder ?? onlyFolder() ?? attachedFolder(details);
-    const globs = within.includes(folder ?? '') ? [] : within.map(uri => globBelow(vscode.Uri.parse(uri, true), !!folder));
+    const globs = within.includes(folder ?? '') ? [] : within.map(uri => this.globBelow(vscode.Uri.parse(uri, true), !!folder));
     // What lies in no folder that is asked isn't in its index: the answer would only say so.
     const here = (uri: string): boolean => {
       const its = folderOf(vscode.Uri.parse(uri, true));
       return folder ? its === folder : its !== undefined;
     };
     const active = activeEditor(question);
+    const set = growsTo() === undefined;
     const removed = this.receipts.removed(question.text).filter(({ uri }) => here(uri));
     return {
       ...given,
@@ -124,7 +129,21 @@ export class ContextClient {
       ...(active && here(active.uri) ? { active } : {}),
       ...(folder ? { workspaceFolder: folder } : {}),
       ...(globs.length ? { filters: { ...given.filters, pathGlob: globs } } : {}),
+      ...(set || given.budget || given.window ? {} : { budget: WITHOUT_MODEL }),
     };
+  }
+
+  /** All files below a folder, as one folder of the window has them, or all together. */
+  private globBelow(uri: vscode.Uri, alone: boolean): string {
+    const folder = vscode.workspace.getWorkspaceFolder(uri);
+    const inside = folder ? posix.relative(folder.uri.path, uri.path) : uri.path;
+    return [alone || !folder ? '' : literal(this.memory.nameOf(folder)), literal(inside), '**'].filter(Boolean).join('/');
+  }
+
+  /** The path of a file as answers have it: of several folders it begins with what the server calls one. */
+  pathOf(uri: vscode.Uri): string {
+    const folder = onlyFolder() ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+    return [...(folder ? [this.memory.nameOf(folder)] : []), vscode.workspace.asRelativePath(uri, false)].join('/');
   }
 }
 
@@ -166,13 +185,6 @@ export function attachedFolder({ files = [], places = [], within = [] }: Details
   const uris = [...files, ...places.map(({ uri }) => uri), ...within];
   const [first, ...others] = new Set(uris.map(uri => folderOf(vscode.Uri.parse(uri, true))));
   return others.length ? undefined : first;
-}
-
-/** All files below a folder, as one folder of the window has them, or all together. */
-function globBelow(uri: vscode.Uri, alone: boolean): string {
-  const folder = vscode.workspace.getWorkspaceFolder(uri);
-  const inside = folder ? posix.relative(folder.uri.path, uri.path) : uri.path;
-  return [alone ? '' : literal(folder?.name ?? ''), literal(inside), '**'].filter(Boolean).join('/');
 }
 
 /** The only folder; undefined where there are several, which are asked as one. */

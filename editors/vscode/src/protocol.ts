@@ -1114,6 +1114,8 @@ export interface StatusParams {
 /** The state of one folder's index; also the content of `carrel/statusChanged`. */
 export interface StatusResult {
   readonly workspaceFolder: string;
+  /** What the folder is called in answers, beside others that are open. */
+  readonly name: string;
   readonly state: 'empty' | 'error' | 'indexing' | 'ready';
   /** Whether this server writes the index, follows another, or hasn't opened it. */
   readonly role: 'closed' | 'follower' | 'writer';

@@ -36,10 +36,13 @@ _STATES: tuple[State, ...] = ("indexing", "error", "ready", "empty")
 
 
 def named(workspaces: Iterable[Workspace]) -> dict[str, Workspace]:
-    """Return folders by the names of their roots, of equal ones with a number."""
+    """Return folders by the names of their roots; of equal ones, with the names of the folders around them until they differ."""
+    paths = {workspace: workspace.root.parts[1:] or ("root",) for workspace in workspaces}
     names: dict[str, Workspace] = {}
-    for workspace in workspaces:
-        name = free = workspace.root.name or "root"
+    for workspace, parts in paths.items():
+        depths = range(1, len(parts))
+        least = (depth for depth in depths if sum(other[-depth:] == parts[-depth:] for other in paths.values()) == 1)
+        name = free = "-".join(parts[-next(least, len(parts)) :])
         number = 2
         while free in names:
             free, number = f"{name}-{number}", number + 1

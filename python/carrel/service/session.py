@@ -13,7 +13,7 @@ from carrel.index.workspace_state import FolderSettings
 from carrel.model.errors import CarrelError, InvalidInput, NotReady, SettingsError
 from carrel.policy.broad_folders import BroadFolder, refusal
 from carrel.service.context_request import RecentContexts
-from carrel.service.folder_group import FolderGroup, Locate
+from carrel.service.folder_group import FolderGroup, Locate, named
 from carrel.service.workspace import Workspace, WorkspaceEvents
 from carrel.settings.settings import Layer, Options, Problem, Settings, resolve
 from carrel.settings.settings_files import WORKSPACE_FILE, read_user, read_workspace, stamp, user_files
@@ -73,6 +73,11 @@ class Session:
         if place is None:
             raise InvalidInput("workspace_folder", "is not an open folder")
         return place[0]
+
+    def name_of(self, workspace: Workspace) -> str:
+        """Return what an open folder is called in answers; of one that was closed, the name of its root."""
+        names = (name for name, other in named(self.folders.values()).items() if other is workspace)
+        return next(names, workspace.root.name)
 
     def group(self, folders: Mapping[str, Workspace], first: Workspace | None = None) -> FolderGroup:
         """Return open folders as a group, by their names."""

@@ -29,7 +29,9 @@ function shownText({ response }: vscode.ChatResponseTurn): string {
   return response
     .map(part => {
       if (part instanceof vscode.ChatResponseMarkdownPart) return part.value.value.startsWith('> ') ? '' : part.value.value;
-      return part instanceof vscode.ChatResponseAnchorPart ? placeText(part.value) : '';
+      return part instanceof vscode.ChatResponseAnchorPart
+        ? placeText(part.value, uri => vscode.workspace.asRelativePath(uri))
+        : '';
     })
     .join('')
     .trim();

@@ -113,7 +113,9 @@ export class Participant {
       ...(smaller ? { budget: smaller } : {}),
       ...(request.command === 'docs' ? { filters: { sources: ['docs'] } } : {}),
     };
-    const chosen = [...attached.flatMap(fileOf), ...attached.flatMap(placeOf)].map(placeText);
+    const chosen = [...attached.flatMap(fileOf), ...attached.flatMap(placeOf)].map(place =>
+      placeText(place, uri => this.contextClient.pathOf(uri)),
+    );
     const alone = isPlacesOnly(request.model);
     if (request.command === 'search' || alone) {
       const pack = await this.contextClient.context(question, details, token);

@@ -55,8 +55,8 @@ export function linesOf({ uri, range }: vscode.Location): LinesParam {
   return { uri: uri.toString(), startLine: start.line + 1, endLine: last + 1 };
 }
 
-/** A file, or lines of one, as a model cites it: in a window of several folders with the folder's name before it, as the server has it. */
-export function placeText(place: vscode.Uri | vscode.Location): string {
-  if (place instanceof vscode.Uri) return vscode.workspace.asRelativePath(place);
-  return `${vscode.workspace.asRelativePath(place.uri)}:${lines(linesOf(place))}`;
+/** A file, or lines of one, as a model cites it. */
+export function placeText(place: vscode.Uri | vscode.Location, pathOf: (uri: vscode.Uri) => string): string {
+  if (place instanceof vscode.Uri) return pathOf(place);
+  return `${pathOf(place.uri)}:${lines(linesOf(place))}`;
 }

@@ -132,7 +132,10 @@ export function badge(
   work: Work | undefined,
   { on, usable }: Decision,
 ): Badge {
-  const each = statuses.map(status => `${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'piece')}`);
+  const each = statuses.map(status => {
+    const folder = statuses.length > 1 ? `${status.name}: ` : '';
+    return `${folder}${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'piece')}`;
+  });
   const about = (icon: string, text: string, more: string, command = SHOW): Badge => ({
     text: `$(${icon}) ${text}`,
     spoken: text.replace(BARS, ''),
@@ -169,10 +172,14 @@ export function badge(
     return about('library', l10n.t('Carrel: on request'), l10n.t('the first question to @carrel indexes this project') + keep);
   }
   if (!statuses.length) return about('sync~spin', l10n.t('Carrel: opening'), l10n.t('the index is being opened'));
-  if (statuses.every(({ state }) => state === 'empty'))
-    return about('library', l10n.t('Carrel: not indexed'), l10n.t('click to index this project'), RESUME);
   if (statuses.some(({ state }) => state === 'indexing'))
     return about('sync~spin', l10n.t('Carrel: indexing'), l10n.t('indexing'));
+  const ready = statuses.filter(({ state }) => state !== 'empty').length;
+  if (!ready) return about('library', l10n.t('Carrel: not indexed'), l10n.t('click to index this project'), RESUME);
+  if (ready < statuses.length) {
+    const text = l10n.t('Carrel: {0} of {1} folders indexed', ready, statuses.length);
+    return about('library', text, l10n.t('click to index the others too'), RESUME);
+  }
   return about(
     'library',
     l10n.t('Carrel: ready'),

@@ -209,6 +209,11 @@ export class Memory implements vscode.Disposable {
     return localFolders().map(({ name, uri }) => ({ name, uri: uri.toString(), status: this.statusOf(uri) }));
   }
 
+  /** What paths of answers call a folder of the window. */
+  nameOf({ name, uri }: vscode.WorkspaceFolder): string {
+    return this.statusOf(uri)?.name ?? name;
+  }
+
   private statusOf(uri: vscode.Uri): ReturnType<MemoryState['status']> {
     return this.state.status(uri.toString()) ?? this.state.all.find(status => isOf(status, uri));
   }

@@ -71,9 +71,9 @@ export function memoryNodes(
       : []),
     ...folders.flatMap(folder => {
       const inside = index(folder, server.kind === 'running' || server.kind === 'starting');
-      return several
-        ? [{ id: folder.uri, label: folder.name, icon: 'root-folder', open: true, children: inside, context: 'folder' }]
-        : inside;
+      const alike = folders.filter(({ name }) => name === folder.name).length > 1;
+      const label = (alike ? folder.status?.name : undefined) ?? folder.name;
+      return several ? [{ id: folder.uri, label, icon: 'root-folder', open: true, children: inside, context: 'folder' }] : inside;
     }),
     {
       id: 'answers',

@@ -6,6 +6,7 @@ import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
   workspaceFolder: 'file:///shop',
+  name: 'shop',
   state: 'ready',
   role: 'writer',
   files: 3,
@@ -130,6 +131,16 @@ describe('the words of the memory', () => {
     assert.equal(badge(RUNNING, [STATUS], work, on).spoken, 'Carrel: indexing, 18,445 of 50,001 files');
   });
 
+  it('say of several folders what is true of all', () => {
+    const other = { ...STATUS, workspaceFolder: 'file:///b/shop', name: 'b-shop', files: 0, chunks: 0, state: 'empty' } as const;
+    for (const on of [true, false]) {
+      const { text, tooltip, command } = badge(RUNNING, [STATUS, other], undefined, { on, usable: true });
+      assert.deepEqual([text, command], ['$(library) Carrel: 1 of 2 folders indexed', 'carrel.memory.index']);
+      assert.match(tooltip, /\nshop: ready: .*\nb-shop: not indexed yet/);
+      assert.match(badge(RUNNING, [STATUS, { ...other, state: 'indexing' }], undefined, { on, usable: true }).text, /indexing$/);
+    }
+  });
+
   it('offer to go on with a run that was cancelled', () => {
     const partial = { ...STATUS, files: 18_445, complete: false, unfinished: 31_556 };
     const { text, command } = badge(RUNNING, [partial], undefined, { on: true, usable: true });
@@ -145,6 +156,20 @@ describe('the words of the memory', () => {
 });
 
 describe('the Memory view', () => {
+  it('tells folders of one name apart as answers do', () => {
+    const folder = (name: string, path: string) => ({
+      name,
+      uri: `file:///${path}`,
+      status: { ...STATUS, name: path.replace('/', '-') },
+    });
+    const folders = [folder('shop', 'a/shop'), folder('shop', 'b/shop'), folder('Press', 'press')];
+    const nodes = memoryNodes(CHOICES, RUNNING, undefined, folders, []).filter(({ context }) => context === 'folder');
+    assert.deepEqual(
+      nodes.map(({ label }) => label),
+      ['a-shop', 'b-shop', 'Press'],
+    );
+  });
+
   it('says that the budget decides how many places an answer has, until a person says so', () => {
     const said = (topK?: number) =>
       memoryNodes({ ...CHOICES, topK }, RUNNING, undefined, [], []).find(({ id }) => id === 'topK')?.description;

@@ -197,7 +197,7 @@ def run_status(arguments: Namespace, output: Output) -> int:
 
 
 async def _status(_: Commands, workspace: Workspace) -> StatusResult:
-    return status_result(workspace, await workspace.status(most_files=MOST_SKIPPED))
+    return status_result(workspace, workspace.root.name, await workspace.status(most_files=MOST_SKIPPED))
 
 
 def _show_vectors(vectors: VectorsInfo | UnsetType, output: Output) -> None:

@@ -167,7 +167,9 @@ class LspServer:
         if workspace.root_key not in self.session.folders:
             return
         try:
-            self.protocol.send("carrel/statusChanged", status_result(workspace, workspace.brief()))
+            self.protocol.send(
+                "carrel/statusChanged", status_result(workspace, self.session.name_of(workspace), workspace.brief())
+            )
         except CarrelError as error:
             log.warning("No status to tell: %s", error)
 
@@ -183,7 +185,7 @@ class LspServer:
 
     async def _show(self, workspace: Workspace, job: Any) -> None:
         """Show a bar for a run that nobody asked for explicitly."""
-        title = f"Indexing {workspace.root.name}"
+        title = f"Indexing {self.session.name_of(workspace)}"
         bar = await self.bars.open_by_server(job, title, lambda: workspace.queue.cancel(job))
         await asyncio.wait({job.done})
         self._auto.discard(job)

@@ -29,9 +29,9 @@ class IndexReadiness:
     def __init__(self) -> None:
         self._latest: dict[Workspace, Progress] = {}
 
-    async def ready(self, workspace: Workspace, report: Report, about: str = "") -> None:
-        """Return when the index can answer as well as it may be waited for. Raises `CarrelError`."""
-        async with self._reporting(workspace, report):
+    async def ready(self, workspace: Workspace, name: str, report: Report, about: str = "") -> None:
+        """Return when the index of the folder of this name can answer as well as it may be waited for. Raises `CarrelError`."""
+        async with self._reporting(workspace, name, report):
             index = await workspace.ready(explicit=True, wait_ms=FIRST_INDEX_MS, about=about)
             if index.store.role == "follower":
                 await workspace.run_interactive(lambda _: index.follow())
@@ -45,15 +45,15 @@ class IndexReadiness:
         self._latest[workspace] = progress
 
     @contextlib.asynccontextmanager
-    async def _reporting(self, workspace: Workspace, report: Report) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._tell(workspace, report))
+    async def _reporting(self, workspace: Workspace, name: str, report: Report) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._tell(workspace, name, report))
         try:
             yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _tell(self, workspace: Workspace, report: Report) -> None:
+    async def _tell(self, workspace: Workspace, name: str, report: Report) -> None:
         """Report while an index run goes on. Numbers never go back: the protocol wants them to grow."""
         last_count = -1
         while True:
@@ -61,9 +61,9 @@ class IndexReadiness:
             now = self._latest.get(workspace)
             if workspace.state() == "indexing" and now and now.total and now.done > last_count:
                 last_count = now.done
-                await report(now.done, now.total, f"Indexing {workspace.root.name}: {now.done} of {now.total} files")
+                await report(now.done, now.total, f"Indexing {name}: {now.done} of {now.total} files")
             elif (index := workspace.index) and index.store.role == "follower" and not index.complete:
                 files = index.store.snapshot().files
                 if files > last_count:
                     last_count = files
-                    await report(files, None, f"Another Carrel indexes {workspace.root.name}: {files} files so far")
+                    await report(files, None, f"Another Carrel indexes {name}: {files} files so far")

@@ -98,8 +98,8 @@ class Resources:
     async def read(self, uri: str, report: Report) -> str:
         """Return the text of a file or of some of its lines, as it stands now. Raises `CarrelError`."""
         ref = parse(uri)
-        _, workspace, path = self._folders.place(ref.folder, ref.path)
-        await self._readiness.ready(workspace, report)
+        name, workspace, path = self._folders.place(ref.folder, ref.path)
+        await self._readiness.ready(workspace, name, report)
         index = await workspace.open()
 
         def work(_: CancelToken) -> str:

@@ -197,9 +197,9 @@ class Tools:
     async def _ready(self, searched: Workspace | FolderGroup, report: Report, about: str) -> None:
         """Bring what is searched to where it can answer. Of several folders, one that can't be is named by the answer."""
         if isinstance(searched, FolderGroup):
-            await searched.each(lambda _, workspace: self._readiness.ready(workspace, report, about))
+            await searched.each(lambda name, workspace: self._readiness.ready(workspace, name, report, about))
         else:
-            await self._readiness.ready(searched, report, about)
+            await self._readiness.ready(searched, self._folders.name_of(searched), report, about)
 
     def _name(self, searched: Workspace | FolderGroup) -> str:
         return "" if isinstance(searched, FolderGroup) else self._folders.name_of(searched)

@@ -33,8 +33,14 @@ class IndexCommands:
 
     async def status(self, raw: Any) -> wire.StatusResult:
         """Answer `carrel/status`."""
-        workspace = self._targets.workspace(decode(wire.StatusParams, raw))
-        return status_result(workspace, await workspace.status())
+        params = decode(wire.StatusParams, raw)
+        workspace = self._targets.workspace(params)
+        status = await workspace.status()
+        if params.workspace_folder is None:  # what is said of the first must not pass for all
+            states = {name: (await other.status()).state for name, other in self._targets.others(workspace).items()}
+            unready = [f"{name} isn't indexed yet." for name, state in states.items() if state == "empty"]
+            status = dataclasses.replace(status, problems=(*status.problems, *unready))
+        return status_result(workspace, self._targets.name_of(workspace), status)
 
     async def index(self, raw: Any) -> wire.IndexResult:
         """Answer `carrel/index`."""
@@ -57,7 +63,7 @@ class IndexCommands:
         bar = None
         if params.work_done_token is not None and self._bars:
             bar = self._bars.open(
-                job, params.work_done_token, f"Indexing {workspace.root.name}", lambda: workspace.queue.cancel(job)
+                job, params.work_done_token, f"Indexing {self._targets.name_of(workspace)}", lambda: workspace.queue.cancel(job)
             )
         message = "cancelled"
         try:
@@ -72,12 +78,13 @@ class IndexCommands:
         return report
 
 
-def status_result(workspace: Workspace, status: Status) -> wire.StatusResult:
-    """Encode a status."""
+def status_result(workspace: Workspace, name: str, status: Status) -> wire.StatusResult:
+    """Encode the status of a folder that answers call by this name."""
     return encode(
         wire.StatusResult,
         status,
         workspace_folder=workspace.uri,
+        name=name,
         model=wire.ModelInfo(id=status.model_id, dims=status.dims),
         vectors=encode(wire.VectorsInfo, status.vectors) if status.vectors else None,
         last_indexed=None if status.last_indexed is None else iso_time(status.last_indexed),

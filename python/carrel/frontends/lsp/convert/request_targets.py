@@ -37,6 +37,14 @@ class RequestTargets:
             raise InvalidInput("workspaceFolder", "is neither a file URI nor an absolute path")
         return self._session.workspace(path)
 
+    def name_of(self, workspace: Workspace) -> str:
+        """Return what an open folder is called in answers."""
+        return self._session.name_of(workspace)
+
+    def others(self, workspace: Workspace) -> dict[str, Workspace]:
+        """Return the other open folders by what they are called in answers."""
+        return {name: other for name, other in named(self._session.folders.values()).items() if other is not workspace}
+
     def searched(self, params: wire.FoldersParams) -> Workspace | FolderGroup:
         """Return the folder that is meant, or several as a group: all open ones where none is named.
 

@@ -67,6 +67,7 @@ class StatusResult(Wire, kw_only=True, frozen=True):
     """The state of one folder's index; also the content of `carrel/statusChanged`."""
 
     workspace_folder: str
+    name: Annotated[str, Meta(description="What the folder is called in answers, beside others that are open.")]
     state: State
     role: Annotated[
         Literal["writer", "follower", "closed"],

@@ -47,7 +47,7 @@ public final class Messages {
             String problem) {}
 
     public record StatusResult(
-            String workspaceFolder,
+            String workspaceFolder, String name,
             @JsonAdapter(WireNames.class) State state,
             String role,
             int files,
@@ -84,7 +84,7 @@ public final class Messages {
 
         /** The same status with the lists of files of an earlier one. */
         public StatusResult withFilesOf(StatusResult known) {
-            return new StatusResult(workspaceFolder, state, role, files, chunks, bytes, languages, model, store, vectors,
+            return new StatusResult(workspaceFolder, name, state, role, files, chunks, bytes, languages, model, store, vectors,
                     lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
                     refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, leftOut, guessedEncodings, problems, error);
         }

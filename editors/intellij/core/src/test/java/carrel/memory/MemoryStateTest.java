@@ -66,7 +66,7 @@ public class MemoryStateTest {
 
     @Test
     void anIndexThatIsNotOpenYetIsNotTakenForNone() {
-        state.update(new StatusResult("file:///project", State.EMPTY, "closed", 0, 0, 0, null, new ModelInfo("model", 256), "/cache", null, null, null,
+        state.update(new StatusResult("file:///project", "project", State.EMPTY, "closed", 0, 0, 0, null, new ModelInfo("model", 256), "/cache", null, null, null,
                 null, 0, null, null, null, null, 0, 0, 0, 0, 0, null, 0, null, null), true);
         assertTrue(state.statuses().isEmpty());
     }
@@ -98,7 +98,7 @@ public class MemoryStateTest {
 
     /** {@code unfinished}: how many files a cancelled run left. */
     public static StatusResult status(State state, String role, int files, int unfinished, List<SkippedFile> skipped) {
-        return new StatusResult("file:///project", state, role, files, 2 * files, 1_500, Map.of("python", files),
+        return new StatusResult("file:///project", "project", state, role, files, 2 * files, 1_500, Map.of("python", files),
                 new ModelInfo("model", 256), "/cache", null, null, null, null, 0, unfinished == 0, unfinished, skipped, null, 0, 0, 0, 0, 0, null, 0, null, null);
     }
 }
