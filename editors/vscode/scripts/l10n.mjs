@@ -39,8 +39,16 @@ function compare(stem, texts, folder, languageOf) {
       else if (marks(given ?? '') !== marks(text))
         problems.push(`${file}: other placeholders, commands or code than ${JSON.stringify(text)}`);
     }
+    for (const [key, text] of Object.entries(translated))
+      if (showsAsterisks(text))
+        problems.push(`${file}: Markdown shows the asterisks where a sign ends what is bold in ${JSON.stringify(key)}`);
     for (const key in translated) if (!texts.has(key)) problems.push(`${file}: nothing says ${JSON.stringify(key)}`);
   }
+}
+
+/** Two asterisks end nothing between a punctuation mark and a letter, which is usual where no spaces are written. */
+function showsAsterisks(text) {
+  return /\*\*[^*]*\p{P}\*\*[^\s\p{P}]/u.test(text);
 }
 
 /** What a translation must keep: placeholders, targets of links, code. */
