@@ -20,10 +20,11 @@ export function searchCommands(
   contextClient: ContextClient,
   memory: Memory,
 ): Record<string, (...args: never[]) => unknown> {
-  const plainly: Ask = (question, token) => contextClient.context(question, {}, token);
+  const forAnyChat: Ask = (question, token) => contextClient.context(question, {}, token);
+  const forThisChat: Ask = (question, token) => contextClient.preview(question, token);
   return {
     'carrel.copyContext': async (text?: string) => {
-      const pack = await contextFor(plainly, memory, text);
+      const pack = await contextFor(forAnyChat, memory, text);
       if (!pack) return undefined;
       await vscode.env.clipboard.writeText(`${pack.text}\n\n${pack.query}`);
       void vscode.window.setStatusBarMessage(
@@ -33,12 +34,12 @@ export function searchCommands(
       return pack;
     },
     'carrel.previewContext': async (text?: string) => {
-      const pack = await contextFor((question, token) => contextClient.preview(question, token), memory, text);
+      const pack = await contextFor(forThisChat, memory, text);
       if (pack) await vscode.commands.executeCommand('carrel.receipt.show', pack.id);
       return pack;
     },
     'carrel.insertContext': async (text?: string) => {
-      const pack = await contextFor(plainly, memory, text);
+      const pack = await contextFor(forThisChat, memory, text);
       if (pack) await attach(pack);
       return pack;
     },
