@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.cli.conftest import one_json
+from tests.frontends.cli.conftest import Run, one_json
 
 PLAYED = """
 import asyncio, json, os, sys
@@ -157,6 +160,47 @@ def test_the_chat_model_says_whether_what_was_found_is_enough(play: Play, asked:
 def test_a_model_that_says_nothing_usable_answers_all_the_same(play: Play) -> None:
     done = play("ask", "who is let through the gate?", script=["I'm sorry, but I can't help with that.", ANSWER])
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, ANSWER)
+
+
+def test_a_model_that_gives_no_answer_leaves_the_places(play: Play) -> None:
+    done = play("ask", "where are passwords checked?", script=["", ""])
+    assert done.returncode == 1
+    assert "  src/auth.py:" in done.stdout
+    assert "The model gave no answer. These places of the project fit the question:" in done.stderr
+
+
+@pytest.mark.parametrize("answer", [None, b"<html>Sign in to this network</html>", b"[1, 2]", b""])
+def test_a_model_that_can_not_be_used_is_named_with_what_works_without_one(run: Run, answer: bytes | None) -> None:
+    """None: nothing listens there."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "text/html" if answer and answer.startswith(b"<") else "application/json")
+            self.send_header("content-length", str(len(answer or b"")))
+            self.end_headers()
+            self.wfile.write(answer or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    try:
+        if answer is None:
+            server.server_close()
+        else:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        run("models", "set", "chat", "openai", "x", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--key", "none")
+        code, out, err = run("ask", "where are passwords checked?")
+        assert (code, out) == (1, "")
+        assert re.search(
+            r"^carrel: The chat service .*\. `carrel context` and `carrel search` need no model\.$", err, re.MULTILINE
+        )
+    finally:
+        if answer is not None:
+            server.shutdown()
+            server.server_close()
 
 
 def test_json_is_one_value(play: Play) -> None:

@@ -17,7 +17,7 @@ from carrel.frontends.cli.typed_input import confirm, read_text
 from carrel.frontends.common.interrupts import told_of_interrupts
 from carrel.frontends.common.wire import Wire
 from carrel.frontends.lsp.commands.question_commands import Commands
-from carrel.model.errors import Cancelled, CarrelError
+from carrel.model.errors import Cancelled, CarrelError, NotAllowed, ProviderError
 from carrel.model.lines import LINE_END
 from carrel.model.ports import ChatModel
 from carrel.model.remote import Confirmation, refuse
@@ -43,7 +43,7 @@ def run(arguments: Namespace, output: Output) -> int:
         if arguments.command == "review":
             return await commands.review({**common, "title": arguments.title, "body": body})
         common["assess"] = arguments.assess
-        return await commands.chat({**common, "messages": [{"role": "user", "content": arguments.query}]})
+        return await _chatted(commands, {**common, "messages": [{"role": "user", "content": arguments.query}]})
 
     result = with_commands(root, output, work, client=listener, confirm=_decide)
     if output.json:
@@ -52,7 +52,17 @@ def run(arguments: Namespace, output: Output) -> int:
         return _show_review(result, output)
     else:
         listener.end(result)
-    return 0 if arguments.command != "review" or _has(result.review) else 1
+    return 0 if (_has(result.review) if arguments.command == "review" else result.text) else 1
+
+
+async def _chatted(commands: Commands, params: dict[str, Any]) -> Any:
+    """Have the chat model answer. Raises `CarrelError`; of a model that can't, with what works without one."""
+    try:
+        return await commands.chat(params)
+    except NotAllowed:
+        raise
+    except ProviderError as error:
+        raise ProviderError(error.reason, f"{error.remedy} {_Listener.remedy}".strip(), retryable=error.retryable) from None
 
 
 async def _decide(confirmation: Confirmation) -> bool:
@@ -95,10 +105,15 @@ class _Listener:
         output = self._output
         if self._shown:
             output.piece("\n")
-        if result.text.strip() != self._shown.strip():
-            if self._shown and result.text:
+        if not result.text:
+            fit = "These places of the project fit the question:" if result.pack.hits else "Nothing in the project fits either."
+            output.note(f"The model gave no answer. {fit}")
+            for hit in result.pack.hits:
+                output.text(f"  {hit.path}:{hit.start_line}-{hit.end_line}")
+        elif result.text.strip() != self._shown.strip():
+            if self._shown:
                 output.note("The answer, with what doesn't hold marked:")
-            output.whole(result.text or "(The model gave no answer.)")
+            output.whole(result.text)
         self._shown = ""
         _show_ends(result, output)
 
@@ -218,7 +233,7 @@ def _chat(root: Path, arguments: Namespace, output: Output, listener: _Listener)
 
 async def _answered(commands: Commands, params: dict[str, Any], output: Output) -> Any:
     """Return the answer; None where the person stopped it or it failed, which is said."""
-    task = asyncio.ensure_future(commands.chat(params))
+    task = asyncio.ensure_future(_chatted(commands, params))
     loop = asyncio.get_running_loop()
     try:
         with told_of_interrupts(lambda: loop.call_soon_threadsafe(task.cancel)):
