@@ -122,7 +122,7 @@ export class Participant {
       show(pack, stream);
       if (alone) stream.markdown(chooseAModel(vscode.l10n.t('No chat model was asked')));
       // In an answer's words: as a person's own they would be searched for with the next question.
-      Object.assign(turn, { asked: asked.text, said: [PLACES_FIT, ...pack.hits.map(hit => `- ${named(hit)}`)].join('\n') });
+      Object.assign(turn, { asked: asked.text, said: said(pack) });
       return;
     }
     const set = isConfigured(request.model);
@@ -206,7 +206,12 @@ export class Participant {
       write(citations.end(), stream, folders);
     } catch (error) {
       this.receipts.become(pack.id, token.isCancellationRequested ? 'cancelled' : 'failed');
+      if (!token.isCancellationRequested) list(pack, stream); // the editor shows the error below
       throw error;
+    }
+    if (!turn.said.trim() && !token.isCancellationRequested) {
+      list(pack, stream);
+      turn.said = said(pack);
     }
     const warning = unsupported(await this.contextClient.citations(pack, turn.said, token));
     if (warning) stream.markdown(warning);
@@ -225,6 +230,12 @@ function tell(pack: ContextResult, stream: vscode.ChatResponseStream): void {
 /** Places, no model. */
 function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   tell(pack, stream);
+  list(pack, stream);
+  stream.markdown(receiptLink(pack));
+}
+
+/** What stands in for an answer in words. */
+function list(pack: ContextResult, stream: vscode.ChatResponseStream): void {
   if (pack.hits.length) stream.markdown(`${PLACES_FIT}\n`);
   const folders = foldersOf(pack.hits);
   for (const hit of pack.hits) {
@@ -234,7 +245,11 @@ function show(pack: ContextResult, stream: vscode.ChatResponseStream): void {
     if (hit.symbol) stream.markdown(` \`${hit.symbol}\``);
   }
   stream.markdown('\n');
-  stream.markdown(receiptLink(pack));
+}
+
+/** The same as the model gets it with the next question. */
+function said({ hits }: ContextResult): string {
+  return [PLACES_FIT, ...hits.map(hit => `- ${named(hit)}`)].join('\n');
 }
 
 /** Why there is no answer in words, and the ways to one. */

@@ -160,6 +160,13 @@ describe('@carrel', () => {
     );
   });
 
+  it('shows the places where the model says nothing', async () => {
+    await say('@carrel how is a login checked? say nothing');
+    const again = await sayNext('@carrel and by which function?');
+    const text = again.map(message => message.text).join('\n');
+    assert.match(text, /These places of the project fit the question:\n- src\/auth\.py:1-4/);
+  });
+
   it('sends what is selected, once, whatever else is found', async () => {
     const document = await vscode.workspace.openTextDocument(fileIn('src/orders.py'));
     const editor = await vscode.window.showTextDocument(document);
@@ -250,7 +257,7 @@ describe('the receipt', () => {
     assert(shares.length > 2);
     assert.equal(shares.reduce((total, share) => total + share, 0).toFixed(2), score?.description);
     assert(hit.description?.startsWith(score?.description ?? '?'));
-    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ tokens, limit 4,000 characters$/);
+    assert.match(roots.find(({ label }) => label === 'Budget')?.description ?? '', /^[\d,]+ of 1,000 tokens$/);
     assert.doesNotThrow(() => roots.map(node => receiptView.tree.getTreeItem(node)));
 
     await vscode.commands.executeCommand('carrel.receipt.open', hit);

@@ -119,6 +119,7 @@ exports.activate = context => {
         if ((options.tools ?? []).some(({ name }) => name === 'execute_pipeline')) return incident(messages, progress);
         if (record.some(({ text }) => text.includes('<issue_title>')))
           return review(record, options.tools ?? [], progress, token);
+        if (record.at(-1).text.endsWith('say nothing')) return;
         const answer = FROM_PLACES
           ? answerFrom(record.at(-1).text)
           : 'Logins are checked in `src/auth.py:1-4`, by authenticate_user.';
