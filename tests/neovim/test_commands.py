@@ -27,8 +27,12 @@ def test_search_asks_for_words_where_none_are_given_and_says_when_nothing_fits(e
     nvim = edit()
     nvim.lua("answer = 'xylophone quux zyzzyva'")
     nvim.command("Carrel search")
-    nvim.wait_note("no relevant code found")
-    assert nvim.lua("return asked[1].prompt") == "Search by meaning: "
+    nvim.wait_note("indexing the project for its first answer")
+    nvim.wait_note("nothing in the project fits this question")
+    assert nvim.lua("return asked[1].prompt") == "Search: "
+    nvim.command("Carrel context how is a login checked")
+    nvim.wait_note("in register")
+    assert sum("first answer" in note for note in nvim.notes()) == 1
 
 
 def test_context_is_put_in_the_register(edit: Edit) -> None:

@@ -137,15 +137,6 @@ def test_a_server_that_keeps_dying_is_left_alone_until_asked(edit: Edit) -> None
     nvim.wait_note("4 added")
 
 
-def test_restart_can_be_off(edit: Edit) -> None:
-    nvim = edit(file="src/auth.py", restart=False)
-    nvim.wait(READY)
-    kill_server(nvim)
-    nvim.wait_note("the next :Carrel command starts it")
-    nvim.command("Carrel index")
-    nvim.wait_note("4 added")
-
-
 def test_a_missing_server_is_told_once_with_the_remedy(edit: Edit) -> None:
     nvim = edit(file="src/auth.py", cmd=["carrel-that-is-not-here", "serve"])
     nvim.command("edit src/orders.py")

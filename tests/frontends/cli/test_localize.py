@@ -84,7 +84,7 @@ def test_a_question_gives_files_by_their_best_hit(run: Run) -> None:
 def test_a_text_that_nothing_answers_finds_nothing(run: Run) -> None:
     code, out, err = run("localize", "zzqqx")
     assert (code, out) == (0, "")
-    assert "No relevant code found." in err
+    assert "Nothing in the project fits this question." in err
 
 
 @pytest.mark.parametrize(

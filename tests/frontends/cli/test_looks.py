@@ -33,11 +33,11 @@ def test_a_question_that_shares_nothing_with_the_folder_gets_no_places(run: Run,
     shutil.copytree(Path(cli.__file__).parent, project / "cli")  # enough for some of it to be near anything
     code, out, err = run("search", "xyzzy frobnicate quux plugh")
     assert (code, out) == (0, "")
-    assert "No relevant code found." in err
+    assert "Nothing in the project fits this question." in err
     assert one_json(run("search", "xyzzy frobnicate quux plugh", "--json")[1])["hits"] == []
     assert run("search", "and is not return")[1], "words that the folder holds are found, whatever they say"
-    for command, nothing in (("files", "No relevant file found."), ("localize", "No relevant code found.")):
-        assert run(command, "xyzzy frobnicate quux plugh")[1:] == ("", f"{nothing}\n")
+    for command in ("files", "localize"):
+        assert run(command, "xyzzy frobnicate quux plugh")[1:] == ("", "Nothing in the project fits this question.\n")
         assert run(command, "and is not return")[1]
 
 

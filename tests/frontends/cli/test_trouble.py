@@ -199,13 +199,13 @@ def test_a_file_that_cannot_be_read_is_kept_as_it_was_and_tried_again(
 def test_a_question_without_an_answer_says_so(run: Run) -> None:
     code, out, err = run("files", "password", "--glob", "*.none")
     assert (code, out) == (0, "")
-    assert "No relevant file found." in err
+    assert "Nothing in the project fits this question." in err
     _, out, err = run("context", "password", "--tokens", "1")
     assert out == ""
     assert "Nothing fits the budget" in err
     _, out, err = run("context", "password", "--glob", "*.none")
     assert out == ""
-    assert "No relevant code found." in err
+    assert "Nothing in the project fits this question." in err
 
 
 def test_beside_another_writer_force_is_refused_and_figures_are_measured(

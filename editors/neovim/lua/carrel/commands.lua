@@ -53,6 +53,25 @@ local function ask_server(method, params, use, failed, root)
   end)
 end
 
+--- Ask something that is answered from the index; where there is none yet, say that one is made first.
+local function ask_index(method, params, use, failed, root)
+  root = root or roots.current()
+  local function ask()
+    ask_server(method, params, use, failed, root)
+  end
+  if (progress.status(root) or { files = 0 }).files > 0 then
+    ask()
+    return
+  end
+  ask_server('carrel/status', {}, function(status)
+    progress.set_status(root, status)
+    if status.files == 0 then
+      notify('indexing the project for its first answer')
+    end
+    ask()
+  end, failed, root)
+end
+
 local function open_uris()
   local uris = {}
   for _, window in ipairs(vim.api.nvim_list_wins()) do
@@ -63,7 +82,7 @@ local function open_uris()
 end
 
 local function ask_context(root, params, use, failed)
-  ask_server('carrel/context', params, function(pack)
+  ask_index('carrel/context', params, function(pack)
     receipt.keep(pack, params, root)
     if pack.error then
       fail(pack.error)
@@ -114,10 +133,10 @@ end
 local actions = {}
 
 function actions.search(given)
-  with_text(given, 'Search by meaning: ', function(query)
-    ask_server('carrel/search', { query = query, limit = 20 }, function(result)
+  with_text(given, 'Search: ', function(query)
+    ask_index('carrel/search', { query = query, limit = 20 }, function(result)
       if #result.hits == 0 then
-        notify('no relevant code found')
+        notify(words.NOTHING_FITS)
       else
         view.pick(result.hits)
       end
@@ -130,7 +149,7 @@ function actions.context(given, _, selected)
     local buffer = vim.api.nvim_get_current_buf()
     M.context(question, function(pack)
       if pack.text == '' then
-        notify('no relevant code found')
+        notify(words.NOTHING_FITS)
         return
       end
       local register = keep(pack.text)

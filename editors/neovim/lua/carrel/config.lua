@@ -10,8 +10,6 @@ M.defaults = {
   autostart = true,
   -- Say once for a project that it isn't indexed, and what indexes it.
   welcome = true,
-  -- Start a server that died again by itself, at most three times in three minutes.
-  restart = true,
   -- Where `:Carrel context` leaves its text, beside the unnamed register.
   register = '+',
   -- Where `:Carrel ask` goes: 'auto', 'copilotchat', 'codecompanion', 'buffer', or function(question, pack).

@@ -117,9 +117,7 @@ local function restart_later(root, reason)
   end
   recent[#recent + 1] = now
   deaths[root] = recent
-  if not config.current.restart then
-    warn(('the server ended unexpectedly (%s); the next :Carrel command starts it'):format(reason))
-  elseif #recent > MOST_RESTARTS then
+  if #recent > MOST_RESTARTS then
     local text = 'the server keeps ending (%s) and is left alone now; see :checkhealth carrel and %s; the next :Carrel command starts it'
     vim.notify('carrel: ' .. text:format(reason, lsp.log_path()), vim.log.levels.ERROR)
   else

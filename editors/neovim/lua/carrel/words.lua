@@ -1,6 +1,8 @@
 -- Numbers, states and reasons as people read them: the words of the VS Code extension (`receipts/why.ts`, `memory/labels.ts`).
 local M = {}
 
+M.NOTHING_FITS = 'nothing in the project fits this question'
+
 local MOST_NAMES, MOST_WORDS, BAR = 3, 4, 8
 
 --- 18445 -> "18,445".

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN_LINES = 12
 _HITS = 10
+_NOTHING_FITS = "Nothing in the project fits this question."
 _OPTIONS = {
     "filters.pathGlob": "--glob",
     "filters.languages": "--language",
@@ -130,7 +131,7 @@ def _show_hits(result: Any, output: Output) -> None:
     if problem := result.plan.get("problem"):
         output.warn(problem)
     if not result.hits:
-        output.note("No relevant code found.")
+        output.note(_NOTHING_FITS)
     elif unsure := doubt(result.confidence):
         output.note(unsure)
     places = isinstance(result.text, str)
@@ -175,7 +176,7 @@ def _show_pack(result: Any, output: Output) -> None:
     elif result.dropped:
         output.note("Nothing fits the budget: give more with --tokens or --chars.")
     else:
-        output.note("No relevant code found.")
+        output.note(_NOTHING_FITS)
     _tell_rewritten(result, output)
     places = len(result.hits) if result.text else 0
     output.note(f"{_counted(places, 'place')}, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
@@ -200,7 +201,7 @@ def _tell_sources(result: Any, output: Output) -> None:
 
 def _show_files(result: Any, output: Output) -> None:
     if not result.files:
-        output.note("No relevant file found.")
+        output.note(_NOTHING_FITS)
     for file in result.files:
         output.text(f"{file.score:8.2f}  {file.path}")
 
@@ -365,7 +366,7 @@ def _plain_located(located: _Located) -> dict[str, Any]:
 
 def _show_located(located: _Located, output: Output) -> None:
     if not located.files:
-        output.note("No relevant code found.")
+        output.note(_NOTHING_FITS)
         return
     output.text("Files:")
     for file in located.files:

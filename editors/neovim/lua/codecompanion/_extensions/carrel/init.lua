@@ -25,7 +25,7 @@ M.exports = {
   add = function(chat, question)
     require('carrel').context(question, function(pack)
       if pack.text == '' then
-        vim.notify('carrel: no relevant code found')
+        vim.notify('carrel: ' .. require('carrel.words').NOTHING_FITS)
       else
         require('carrel.chat').add_to_codecompanion(chat, pack)
       end

@@ -18,7 +18,7 @@ public final class SearchAction extends ProjectAction {
         });
         var popup = JBPopupFactory.getInstance()
                 .createComponentPopupBuilder(panel, panel.focus())
-                .setTitle("Carrel: Search by Meaning")
+                .setTitle("Carrel: Search")
                 .setResizable(true)
                 .setMovable(true)
                 .setRequestFocus(true)
