@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,23 @@ async def test_a_status_of_no_folder_in_particular_says_which_others_have_no_ind
         assert (status["name"], status["state"], status["problems"]) == ("money", "ready", ["kitchen isn't indexed yet."])
         await client.request("carrel/index", {"workspaceFolder": path_to_uri(str(kitchen))})
         assert not (await client.request("carrel/status", {}))["problems"]
+
+
+async def test_a_folder_has_nothing_of_the_one_around_it_but_what_that_ignores(
+    start: Start, kitchen: Path, tmp_path: Path
+) -> None:
+    """The folder around may be one that nobody trusts: neither its settings nor its git configuration count inside."""
+    ran = tmp_path / "ran"
+    for words in (("init", "-q"), ("config", "core.fsmonitor", f"touch '{ran.as_posix()}'")):
+        subprocess.run(["git", *words], cwd=kitchen, check=True)  # noqa: ASYNC221 - the server hasn't started
+    inner = write_files(kitchen / "money", {"rates.py": RATES, "drafts.py": LOCKS})
+    write_files(kitchen, {".carrel.toml": 'exclude = ["**"]\n', ".gitignore": "drafts.py\n"})
+    async with start(inner) as client:
+        await client.request("carrel/index", {})
+        found = await client.request("carrel/search", {"query": "where is the exchange rate of a currency"})
+        pack = await client.request(
+            "carrel/context", explicit("what keeps kettles apart", pinned=[path_to_uri(str(kitchen / "locks.py"))])
+        )
+    assert found["hits"][0]["path"] == "rates.py"
+    assert {*paths(pack)} <= {"rates.py"}, "what is outside is given to nobody who names it"
+    assert not ran.exists()
