@@ -103,6 +103,27 @@ def test_a_model_is_written_beside_what_is_there(folder: Path) -> None:
     assert "# mine" in file.read_text()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[models]\nchat.provider = "ollama"\nchat.window = 9000\nchat.model = "a"\nplanner.provider = "openai"\n',
+        'models.chat.window = 9\nmodels.chat.provider = "ollama"\nmodels.chat.model = "a"\n# rest\nragTopK = 7\n',
+        '[models.chat]\nwindow = 9000\nmodel = "a"\nprovider = "ollama"\ntools = true\n[models.planner]\nprovider = "openai"\n',
+    ],
+)
+@pytest.mark.parametrize("fields", [{"provider": "ollama", "model": "b"}, {"provider": "ollama"}, {"model": "c", "window": 1}])
+def test_fields_of_a_model_go_in_whatever_form_it_is_written(folder: Path, text: str, fields: dict[str, Any]) -> None:
+    file = folder / "settings.toml"
+    file.write_text(text)
+    wanted = tomllib.loads(text)
+    wanted["models"]["chat"] = fields
+    may_refuse = text.startswith("models.chat")
+    with contextlib.suppress(SettingsError) if may_refuse else contextlib.nullcontext():
+        set_model("chat", fields)
+    assert read(file) == wanted or (may_refuse and file.read_text() == text)
+    assert re.findall("#.*", file.read_text()) == re.findall("#.*", text)
+
+
 @pytest.mark.parametrize("role", ["chat", "planner"])
 @pytest.mark.parametrize(
     ("text", "same"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import stat
 import tomllib
@@ -86,7 +87,7 @@ def _changed(path: Path, text: str, parents: Parents, name: str, value: Value, c
 
 def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Value, check: Check | None) -> str:
     try:
-        document = tomlkit.parse(text)
+        tomlkit.parse(text)
         wanted = tomllib.loads(text)
     except (TOMLKitError, ValueError) as error:
         raise SettingsError(path, str(error)) from None
@@ -97,11 +98,14 @@ def _changed_toml(path: Path, text: str, parents: Parents, name: str, value: Val
     by_lines = with_table(text, (*parents, name), value)
     if by_lines is not None and (_holds(by_lines, wanted) or _holds(by_lines, wanted, emptied=parents)):
         return by_lines
-    _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True))
-    changed = tomlkit.dumps(document)
-    if not _holds(changed, wanted):  # something else in the file would be changed by it
-        raise _other_form(path, parents, name)
-    return changed
+    # In some tables of dotted keys tomlkit loses its place where one goes, so that the whole entry is written anew there.
+    for put in (_put, _replace):
+        with contextlib.suppress(ValueError, LookupError):
+            document = tomlkit.parse(text)
+            _apply(path, document, parents, name, _as_toml(value), lambda: tomlkit.table(is_super_table=True), put)
+            if _holds(changed := tomlkit.dumps(document), wanted):  # nothing else in the file is changed by it
+                return changed
+    raise _other_form(path, parents, name)
 
 
 def _holds(text: str, wanted: Mapping[str, Any], *, emptied: Parents = ()) -> bool:
@@ -125,7 +129,22 @@ def _as_toml(value: Value) -> Any:
     return table
 
 
-def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, make: Callable[[], Any]) -> None:
+def _replace(table: Any, name: str, value: Any) -> None:
+    """Set or remove an entry."""
+    table.pop(name, None)
+    if value is not None:
+        table[name] = value
+
+
+def _apply(
+    path: Path,
+    document: Any,
+    parents: Parents,
+    name: str,
+    value: Any,
+    make: Callable[[], Any],
+    put: Callable[[Any, str, Any], None] = _replace,
+) -> None:
     """Set or remove the entry; tables that it leaves empty go too."""
     chain = [document]
     for parent in parents:
@@ -136,22 +155,17 @@ def _apply(path: Path, document: Any, parents: Parents, name: str, value: Any, m
         if not isinstance(inner, dict):
             raise SettingsError(path, f"`{parent}` must be a table")
         chain.append(inner)
-    try:
-        _put(chain[-1], name, value)
-    except ValueError:
-        raise _other_form(path, parents, name) from None
+    put(chain[-1], name, value)
     _drop_empty(chain, parents)
 
 
 def _put(table: Any, name: str, value: Any) -> None:
     """Set or remove an entry; what stays of a table that was there keeps its form, its place and its comments."""
     before = table.get(name)
-    if value is None:
-        table.pop(name, None)
-    elif isinstance(before, dict) and isinstance(value, dict):
+    if isinstance(before, dict) and isinstance(value, dict):
         _put_entries(before, value)
     else:
-        table[name] = value
+        _replace(table, name, value)
 
 
 def _put_entries(table: Any, value: Mapping[str, Any]) -> None:

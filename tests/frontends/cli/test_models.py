@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
@@ -41,18 +42,32 @@ def test_a_model_is_chosen_and_given_up_again(run: Run, tmp_path: Path) -> None:
     assert "embedder: bundled" in run("models", "list")[1]
 
 
-def test_what_is_set_of_a_providers_model_stays_until_something_else_is_typed(run: Run, tmp_path: Path) -> None:
-    run("models", "set", "chat", "ollama", "a", "--base-url", "http://localhost:1/v1", "--window", "9000")
-    settings_file(tmp_path).write_text(settings_file(tmp_path).read_text() + "maxOutput = 50  # short\n")
-    _, _, err = run("models", "set", "chat", "ollama", "b", "--window", "8000")
-    assert "Kept as before: baseUrl, maxOutput." in err
-    written = settings_file(tmp_path).read_text()
-    kept = {"baseUrl": "http://localhost:1/v1", "maxOutput": 50}
-    assert tomllib.loads(written)["models"]["chat"] == {"provider": "ollama", "model": "b", "window": 8000, **kept}
-    assert "# short" in written
-    _, _, err = run("models", "set", "chat", "openai", "c")
-    assert tomllib.loads(settings_file(tmp_path).read_text())["models"]["chat"] == {"provider": "openai", "model": "c"}
-    assert "Kept" not in err
+def test_what_is_set_of_a_model_stays_as_long_as_it_holds(run: Run, tmp_path: Path) -> None:
+    def written() -> dict[str, Any]:
+        chat: dict[str, Any] = tomllib.loads(settings_file(tmp_path).read_text())["models"]["chat"]
+        return chat
+
+    here = {"provider": "ollama", "baseUrl": "http://localhost:1/v1", "key": "env:ACME"}
+    run("models", "set", "chat", "ollama", "a", "--base-url", here["baseUrl"], "--key", here["key"], "--window", "9000")
+    settings_file(tmp_path).write_text(settings_file(tmp_path).read_text() + "tools = false  # slow\n")
+    _, _, err = run("models", "set", "chat", "ollama", "a", "--window", "8000")
+    assert "Kept as before: baseUrl, key, tools." in err
+    assert written() == {**here, "model": "a", "window": 8000, "tools": False}
+    assert "# slow" in settings_file(tmp_path).read_text()
+    assert "Kept as before: baseUrl, key." in run("models", "set", "chat", "ollama", "b")[2]
+    assert written() == {**here, "model": "b"}
+    assert "Kept" not in run("models", "set", "chat", "ollama", "b", "--base-url", "http://localhost:2/v1")[2]
+    assert written() == {"provider": "ollama", "model": "b", "baseUrl": "http://localhost:2/v1"}
+    assert "Kept" not in run("models", "set", "chat", "openai", "c")[2]
+    assert written() == {"provider": "openai", "model": "c"}
+
+
+@pytest.mark.parametrize("wrong", ["nonsense = 5", "window = -3", 'baseUrl = "localhost:11434"'])
+def test_a_wrong_entry_is_written_anew(run: Run, tmp_path: Path, wrong: str) -> None:
+    run("models", "set", "chat", "ollama", "a")
+    settings_file(tmp_path).write_text(settings_file(tmp_path).read_text() + f"{wrong}\n")
+    assert run("models", "set", "chat", "ollama", "a")[0] == 0
+    assert tomllib.loads(settings_file(tmp_path).read_text())["models"]["chat"] == {"provider": "ollama", "model": "a"}
 
 
 @pytest.mark.parametrize(

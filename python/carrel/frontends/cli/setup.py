@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ _MODEL_FIELDS = {
     "window": "window",
     "price": "price",
 }
+
+_OF_ADDRESS = frozenset({"baseUrl", "key", "tokenUrl"})
+"""Fields that hold for every model that is asked there."""
 
 
 def run_models(arguments: Namespace, output: Output) -> int:
@@ -98,8 +102,13 @@ def _set(arguments: Namespace, output: Output) -> int:
             raise InvalidInput("PROVIDER", f'there is no provider "{arguments.provider}" for {arguments.role}', there_are)
         values = {field: getattr(arguments, name) for name, field in _MODEL_FIELDS.items()}
         typed = {"provider": arguments.provider, **{name: value for name, value in values.items() if value is not None}}
-        kept = {name: value for name, value in _fields_there(arguments.role, arguments.provider).items() if name not in typed}
-        fields = {name: value for name, value in (typed | kept).items() if value not in ("", 0)}
+        chosen = {name: value for name, value in typed.items() if value not in ("", 0)}
+        kept = _kept(arguments.role, typed)
+        try:
+            read_models({arguments.role: chosen | kept})
+        except ValueError:  # maybe of what the file has, which goes then
+            kept = {}
+        fields = chosen | kept
         try:
             read_models({arguments.role: fields})
         except ValueError as error:
@@ -119,11 +128,17 @@ def _set(arguments: Namespace, output: Output) -> int:
     return 0
 
 
-def _fields_there(role: str, provider: str) -> dict[str, object]:
-    """Return what the settings file has about a provider's model; another provider's says nothing about it."""
+def _kept(role: str, typed: Mapping[str, object]) -> dict[str, object]:
+    """Return what the settings file has about a model that isn't typed and still holds.
+
+    All of the same model at the same address; of another one there only how it is asked; nothing of another provider or address.
+    """
     models = read_user().options.get("models")
     fields = models.get(role) if isinstance(models, dict) else None
-    return fields if isinstance(fields, dict) and fields.get("provider") == provider else {}
+    if not isinstance(fields, dict) or any(name in typed and fields.get(name) != typed[name] for name in ("provider", "baseUrl")):
+        return {}
+    is_same = typed.get("model", fields.get("model")) == fields.get("model")
+    return {name: value for name, value in fields.items() if name not in typed and (is_same or name in _OF_ADDRESS)}
 
 
 def _key(arguments: Namespace, output: Output) -> int:
