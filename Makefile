@@ -51,9 +51,9 @@ demo: $(VENV)/.built
 # -rs names what was skipped and why: without Neovim or Emacs their tests can't run.
 test: rust-test python-test
 
-# A file's tests stay in one process, as they share its servers; the slowest are printed at the end. Four at a time: most wait for programs.
+# A file's tests stay in one process, as they share its servers; the slowest are printed at the end. Three at a time: most wait for programs.
 python-test: build
-	$(BIN)/python -m pytest -rs -n 4 --dist loadfile --durations=40
+	$(BIN)/python -m pytest -rs -n 3 --dist loadfile --durations=40
 
 rust-test:
 	cargo test --locked -p carrel-core -p carrel-hook
@@ -67,7 +67,7 @@ test-long: build
 	CARREL_TEST_RACES=$(or $(CARREL_TEST_RACES),100000) cargo test --locked -p carrel-core --test store races -- --nocapture
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) cargo test --release --locked -p carrel-core --test hostile_bytes
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) $(BIN)/python -m pytest --timeout 3600 tests/fuzz
-	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py
+	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py tests/e2e/test_processes.py
 	CARREL_TEST_STARTS=$(or $(CARREL_TEST_STARTS),200) $(BIN)/python -m pytest tests/e2e/test_outlived.py
 	CARREL_TEST_SOAK=$(or $(CARREL_TEST_SOAK),1) $(BIN)/python -m pytest -rs tests/torture/test_soak.py
 	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_published_cluster.py

@@ -356,10 +356,10 @@ async def test_a_question_of_20_megabytes_is_answered(opened: Start, project: Pa
         await client.request("carrel/index", {})
         for method in ("carrel/search", "carrel/files", "carrel/context"):
             result = await client.request(
-                method, {"query": text, **({"trigger": "explicit"} if method == "carrel/context" else {})}, timeout=10
+                method, {"query": text, **({"trigger": "explicit"} if method == "carrel/context" else {})}
             )
             assert result.get("error") is None
-        augmented = await client.request("carrel/augment", {"text": text, "trigger": "explicit"}, timeout=10)
+        augmented = await client.request("carrel/augment", {"text": text, "trigger": "explicit"})
         assert augmented["text"].endswith(text)
 
 
