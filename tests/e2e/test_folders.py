@@ -222,6 +222,17 @@ async def test_a_status_of_no_folder_in_particular_says_which_others_have_no_ind
         assert not (await client.request("carrel/status", {}))["problems"]
 
 
+async def test_a_folder_is_told_of_again_when_another_of_its_name_goes(start: Start, tmp_path: Path) -> None:
+    roots = [write_files(tmp_path / color / "app", {"a.py": "def paint(wall):\n    return wall\n"}) for color in ("red", "blue")]
+    async with start(*roots) as client:
+        for root in roots:
+            await client.request("carrel/index", {"workspaceFolder": path_to_uri(str(root))})
+        await client.wait_for("carrel/statusChanged", lambda status: status["name"] == "red-app")
+        gone = {"uri": path_to_uri(str(roots[1])), "name": "app"}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [gone]}})
+        await client.wait_for("carrel/statusChanged", lambda status: status["name"] == "app")
+
+
 async def test_a_folder_has_nothing_of_the_one_around_it_but_what_that_ignores(
     start: Start, kitchen: Path, tmp_path: Path
 ) -> None:

@@ -150,6 +150,11 @@ class Session:
             self._broad.pop(workspace.root, None)
             self._spawn(workspace.close())
 
+    def tell_names(self) -> None:
+        """Tell of every folder once more: those of one name are called otherwise when another comes or goes."""
+        for workspace in self.folders.values():
+            self._events.changed(workspace)
+
     # --- settings
 
     def configure(self, options: Options, by_folder: Mapping[str, Options] | None = None) -> None:

@@ -357,6 +357,7 @@ def test_of_a_schema_of_others_only_what_is_checked_in_linear_work_is_kept() -> 
 
 
 def test_booleans_of_old_drafts_mean_what_they_meant() -> None:
+    assert problem_with({}, plain_schema({"type": "file"})) == "the schema of this tool can't be used (UnknownType)"
     below = plain_schema({"properties": {"n": {"maximum": 100, "exclusiveMaximum": True, "required": True}}})
     assert [problem_with({"n": n}, below) == "" for n in (99, 100)] == [True, False]
     from_zero = plain_schema({"properties": {"n": {"minimum": 0, "exclusiveMinimum": False}}})

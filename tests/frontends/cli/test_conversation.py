@@ -162,8 +162,9 @@ def test_a_model_that_says_nothing_usable_answers_all_the_same(play: Play) -> No
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, ANSWER)
 
 
-def test_a_model_that_gives_no_answer_leaves_the_places(play: Play) -> None:
-    done = play("ask", "where are passwords checked?", script=["", ""])
+@pytest.mark.parametrize("answer", ["", "\n\n  "])
+def test_a_model_that_gives_no_answer_leaves_the_places(play: Play, answer: str) -> None:
+    done = play("ask", "where are passwords checked?", script=[answer, answer])
     assert done.returncode == 1
     assert "  src/auth.py:" in done.stdout
     assert "The model gave no answer. These places of the project fit the question:" in done.stderr

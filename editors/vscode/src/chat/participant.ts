@@ -206,10 +206,14 @@ export class Participant {
       write(citations.end(), stream, folders);
     } catch (error) {
       this.receipts.become(pack.id, token.isCancellationRequested ? 'cancelled' : 'failed');
-      if (!token.isCancellationRequested) list(pack, stream); // the editor shows the error below
+      if (!token.isCancellationRequested) {
+        if (turn.said) stream.markdown('\n\n');
+        list(pack, stream); // the editor shows the error below
+      }
       throw error;
     }
     if (!turn.said.trim() && !token.isCancellationRequested) {
+      stream.markdown(`> ${vscode.l10n.t('The model gave no answer.')}\n\n`);
       list(pack, stream);
       turn.said = said(pack);
     }
@@ -249,7 +253,7 @@ function list(pack: ContextResult, stream: vscode.ChatResponseStream): void {
 
 /** The same as the model gets it with the next question. */
 function said({ hits }: ContextResult): string {
-  return [PLACES_FIT, ...hits.map(hit => `- ${named(hit)}`)].join('\n');
+  return hits.length ? [PLACES_FIT, ...hits.map(hit => `- ${named(hit)}`)].join('\n') : '';
 }
 
 /** Why there is no answer in words, and the ways to one. */

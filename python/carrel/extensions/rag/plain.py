@@ -109,7 +109,7 @@ class PlainLocalIndex:
         similarity_threshold: float | None = None,
     ) -> list[FoundPair]:
         """Return the chunks for a question as they stand now; those that can't be read any more are left out."""
-        prepared = prepare_blocking(Query(query, top_k, filters_of(metadata_filter)), self._embedder)
+        prepared = prepare_blocking(Query(query, max(top_k, 0), filters_of(metadata_filter)), self._embedder)
         hits = retrieve(self._view(), prepared, CancelToken()).hits
         least = similarity_threshold
         return [(document_of(hit.chunk), hit.score) for hit in hits if least is None or hit.score >= least]

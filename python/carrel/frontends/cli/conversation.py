@@ -52,7 +52,7 @@ def run(arguments: Namespace, output: Output) -> int:
         return _show_review(result, output)
     else:
         listener.end(result)
-    return 0 if (_has(result.review) if arguments.command == "review" else result.text) else 1
+    return 0 if (_has(result.review) if arguments.command == "review" else result.text.strip()) else 1
 
 
 async def _chatted(commands: Commands, params: dict[str, Any]) -> Any:
@@ -105,7 +105,7 @@ class _Listener:
         output = self._output
         if self._shown:
             output.piece("\n")
-        if not result.text:
+        if not result.text.strip():
             fit = "These places of the project fit the question:" if result.pack.hits else "Nothing in the project fits either."
             output.note(f"The model gave no answer. {fit}")
             for hit in result.pack.hits:

@@ -243,6 +243,7 @@ class Documents:
         for workspace in added:
             if workspace:
                 self._session.start(workspace)
+        self._session.tell_names()
 
     async def did_change_configuration(self, params: types.DidChangeConfigurationParams) -> None:
         """Take other settings; some clients send them, others wait to be asked."""

@@ -34,8 +34,12 @@ MOST_DEPTH = 30
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema without patterns, references, conditions and combinations."""
-    return dict(_plain(msgspec.to_builtins(msgspec.convert(schema, SchemaPart)), 0))
+    """Return the schema without patterns, references, conditions and combinations; what is none as one that can't be used."""
+    try:
+        part = msgspec.convert(schema, SchemaPart)
+    except msgspec.ValidationError:
+        return {"type": "unknown"}
+    return dict(_plain(msgspec.to_builtins(part), 0))
 
 
 def _plain(part: Any, depth: int) -> Any:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 
+_UNREADY = {"empty": "isn't indexed yet.", "error": "can't be indexed: ask for its own status."}
+"""What the status of one folder says of another in these states."""
+
+
 class IndexCommands:
     """One coroutine a request."""
 
@@ -38,7 +42,7 @@ class IndexCommands:
         status = await workspace.status()
         if params.workspace_folder is None:  # what is said of the first must not pass for all
             states = {name: (await other.status()).state for name, other in self._targets.others(workspace).items()}
-            unready = [f"{name} isn't indexed yet." for name, state in states.items() if state == "empty"]
+            unready = [f"{name} {_UNREADY[state]}" for name, state in states.items() if state in _UNREADY]
             status = dataclasses.replace(status, problems=(*status.problems, *unready))
         return status_result(workspace, self._targets.name_of(workspace), status)
 
