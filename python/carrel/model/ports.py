@@ -1,4 +1,4 @@
-"""What use cases ask of models, stores and tools, as Protocols of plain values.
+"""Protocols of plain values for models, stores and tools, as use cases call them.
 
 Nothing of the compiled core appears here, so that anybody can write an implementation: docs/extending.md shows two. A fake of
 each stands in `model.fakes`, and tests/contract/suites/ tests what every implementation must do. `composition` picks one for each

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _UNREADY = {"empty": "isn't indexed yet.", "error": "can't be indexed: ask for its own status."}
-"""What the status of one folder says of another in these states."""
+"""Words about another folder in the status of the first, by the state that it is in."""
 
 
 class IndexCommands:
@@ -41,7 +41,7 @@ class IndexCommands:
         workspace = self._targets.workspace(params)
         status = await workspace.status()
         if params.workspace_folder is None:  # what is said of the first must not pass for all
-            states = {name: (await other.status()).state for name, other in self._targets.others(workspace).items()}
+            states = {name: (await other.status(most_files=0)).state for name, other in self._targets.others(workspace).items()}
             unready = [f"{name} {_UNREADY[state]}" for name, state in states.items() if state in _UNREADY]
             status = dataclasses.replace(status, problems=(*status.problems, *unready))
         return status_result(workspace, self._targets.name_of(workspace), status)
