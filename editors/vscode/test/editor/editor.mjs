@@ -33,7 +33,6 @@ export class Editor {
       EXTENSIONS_GALLERY: '{"serviceUrl":""}',
       RECORDING_LOG: editor.recording,
       TEST_REPORT: editor.report,
-      PYTHONDONTWRITEBYTECODE: '1',
     };
     for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME'])
       env[name] = inside(name.toLowerCase());
