@@ -22,6 +22,8 @@ from carrel.question.query_words import read
         ("is it", ("is", "it"), (), False),
         ("vector-pattern?", ("vector", "pattern"), ("vector-pattern?",), False),
         ("swap!", ("swap",), ("swap!",), False),
+        ("fold'", ("fold",), ("fold'",), False),
+        ("'fold'", ("fold",), ("fold",), False),
         ("help!!!", ("help",), (), False),
     ],
 )

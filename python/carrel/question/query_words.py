@@ -174,20 +174,21 @@ def _identifier(text: str) -> str:
     """Return the name that a text is, without quotes around it and a call's brackets behind it; empty if it is more or a word of
     questions.
     """
-    bare = text[: _LONGEST_SYMBOL + 1].strip("`'\"").removesuffix("()")
+    bare = text[: _LONGEST_SYMBOL + 1].strip('`"').removesuffix("()")
+    bare = bare.strip("'") if bare.startswith("'") else bare  # alone at the end it belongs to a name of Haskell or OCaml
     fits = len(bare) <= _LONGEST_SYMBOL and bare.lower() not in _STOP_WORDS
     return bare if fits and (_is_symbol(bare) or _is_word(bare)) else ""
 
 
 def _is_symbol(text: str) -> bool:
     """Tell whether a text is a qualified name, or one that is written as no word is."""
-    parts = _SEPARATOR.split(text[:-1] if text.endswith(("?", "!")) else text)
+    parts = _SEPARATOR.split(text[:-1] if text.endswith(("?", "!")) else text.rstrip("'"))
     return all(map(str.isidentifier, parts)) and (len(parts) > 1 or "_" in text or text != text.lower())
 
 
 def _is_word(text: str) -> bool:
     """Tell a name as most languages write it, or as Lisp does: `with-tag`, `empty?`, `swap!`."""
-    parts = (text[:-1] if text.endswith(("?", "!", "*")) else text).split("-")
+    parts = (text[:-1] if text.endswith(("?", "!", "*")) else text.rstrip("'")).split("-")
     return len(text) > 1 and parts[0].isidentifier() and all(f"_{part}".isidentifier() for part in parts) and parts[-1] != ""
 
 

@@ -172,7 +172,11 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     };
     look(node);
     let mut cursor = node.walk();
-    for child in node.named_children(&mut cursor).take(64) {
+    for (i, child) in node.named_children(&mut cursor).take(64).enumerate() {
+        let is_qualified = matches!(child.kind(), "qualified_identifier" | "scoped_identifier" | "scoped_type_identifier");
+        if is_qualified && matches!(node.field_name_for_named_child(i as u32), Some("type" | "value")) {
+            continue; // it is used, not defined
+        }
         look(child);
         if child.kind() == "var_spec_list" {
             let mut cursor = child.walk();

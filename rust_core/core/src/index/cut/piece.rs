@@ -326,11 +326,13 @@ fn weight(piece: &Piece) -> (bool, usize) {
 fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     let mut parts = Vec::with_capacity(pieces.len());
     for mut piece in pieces {
-        // Definitions are searched by name: the part where the declaration stands is the one to find.
+        // Definitions are searched by name: the part where the declaration stands is the one to find. A long comment may come before.
         let mut definitions = std::mem::take(&mut piece.definitions);
+        let declared = piece.start + text[piece.start..piece.end].find(&piece.signature).unwrap_or(0);
         for (start, end) in split_span(text, piece.start, piece.end, max_chars) {
             let inner = piece.inner_of(start, end);
-            parts.push(Piece { start, end, definitions: std::mem::take(&mut definitions), inner, ..piece.clone() });
+            let definitions = if declared < end { std::mem::take(&mut definitions) } else { Vec::new() };
+            parts.push(Piece { start, end, definitions, inner, ..piece.clone() });
         }
     }
     parts

@@ -174,6 +174,24 @@ fn a_wrapper_that_is_too_long_for_a_chunk_is_cut_by_what_it_holds() {
 }
 
 #[test]
+fn a_class_is_defined_by_its_head_and_not_where_its_constructor_is_declared() {
+    let text = "class Shop {\npublic:\n  int total() {\n    return 1;\n  }\nprivate:\n  Shop(const Shop&);\n  int count();\n};\n";
+    let file = chunks_of(Language::CPP, text, &SMALL);
+    let defined: Vec<Vec<String>> = file.chunks.iter().map(|chunk| chunk.definitions.clone()).collect();
+    assert_eq!(defined, [vec!["Shop"], vec!["total"], vec!["count"]], "{}", outline(&file));
+}
+
+#[test]
+fn of_a_long_comment_and_a_type_the_part_with_the_type_defines_it() {
+    let text = format!("{}pub struct Basket {{\n    price: money::Price,\n}}\n", "/// Goods of a shop.\n".repeat(200));
+    let options = CutOptions { max_chars: 1_500, ..CutOptions::default() };
+    let file = chunks_of(Language::RUST, &text, &options);
+    let defining: Vec<_> = file.chunks.iter().filter(|chunk| !chunk.definitions.is_empty()).collect();
+    assert_eq!(defining.iter().map(|chunk| chunk.definitions.join(" ")).collect::<Vec<_>>(), ["Basket"], "{}", outline(&file));
+    assert!(text[defining[0].span.start_byte as usize..defining[0].span.end_byte as usize].contains("struct Basket"));
+}
+
+#[test]
 fn a_macro_before_the_name_of_a_class_is_not_its_name() {
     let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nclass AABB final {\n  int volume;\n};\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
     let file = chunks_of(Language::CPP, text, &CutOptions::default());

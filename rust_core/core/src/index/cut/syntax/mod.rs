@@ -328,7 +328,7 @@ impl<'tree> Walk<'_, 'tree> {
 
     fn plain(&mut self, step: Step<'tree>) {
         let Scope { chain, is_type, signature, begins } = self.scopes[step.scope].clone();
-        let definitions = names::bound(step.node, self.text);
+        let mut definitions = names::bound(step.node, self.text);
         let values = if step.end - step.start > self.options.max_chars { self.long_values(step.node) } else { Vec::new() };
         let inner = if values.is_empty() { self.inner_names(step.node) } else { Vec::new() };
         let end = values.first().map_or(step.end, Node::start_byte);
@@ -341,6 +341,8 @@ impl<'tree> Walk<'_, 'tree> {
             }
         }
         if is_type && self.compiled.role(step.node) != Role::Leading {
+            // A constructor that is declared alone defines nothing that its class doesn't.
+            definitions.retain(|name| Some(name.as_str()) != chain.rsplit('.').next());
             let joins = Joins::Member(begins);
             let symbol = format!("{chain} (header)");
             self.pieces.push(Piece {
