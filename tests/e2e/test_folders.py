@@ -112,6 +112,20 @@ async def test_folders_of_one_name_are_told_apart(opened: Start, tmp_path: Path)
         assert place["hits"][0]["uri"].startswith(path_to_uri(str(second)))
 
 
+async def test_a_place_that_was_given_opens_after_another_folder_of_its_name_joins(opened: Start, kitchen: Path) -> None:
+    red, blue = (write_files(kitchen.parent / team / "app", {"lib/loop.py": SHARED}) for team in ("red", "blue"))
+    async with opened(red, kitchen) as client:
+        found = await client.request("carrel/search", {"query": "settings_of"})
+        assert "app/lib/loop.py" in paths(found)
+        joined = {"uri": path_to_uri(str(blue)), "name": "app"}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [joined], "removed": []}})
+        await client.request("carrel/index", {"workspaceFolder": joined["uri"]})
+        place = await client.request("carrel/search", {"query": "what does app/lib/loop.py:2 do"})
+        assert [hit["path"] for hit in place["hits"] if hit["score"] >= 0.9] == ["red-app/lib/loop.py"]
+        only = await client.request("carrel/search", {"query": "settings_of", "filters": {"pathGlob": "app/**"}})
+        assert paths(only) == ["red-app/lib/loop.py"]
+
+
 async def test_the_places_that_hold_a_word_are_those_of_all_folders(opened: Start, money: Path, kitchen: Path) -> None:
     async with opened(money, kitchen) as client:
         assert (await client.request("carrel/search", {"query": "environment"}))["plan"]["holding"] == 2

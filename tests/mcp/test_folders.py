@@ -10,6 +10,11 @@ from mcp.client import Client
 from tests.mcp.conftest import Connect
 from tests.shop import write_files
 
+from carrel.composition.composition import Composition
+from carrel.frontends.common.uris import longest_match
+from carrel.frontends.mcp.folders import Folders
+from carrel.service.session import Session
+
 RATES = '''def exchange_rate(currency, day):
     """Return the exchange rate of a currency on a day from the table of the central bank."""
     table = central_bank_table(day)
@@ -67,3 +72,19 @@ async def test_a_root_that_is_gone_is_named_once(connect: Connect, project: Path
             answer, text = await call(client, tool, {"query": "where are orders kept"})
             assert list(answer["missingFolders"]) == ["money"]
             assert text.count("is gone") == 1
+
+
+async def test_a_place_can_be_read_after_another_root_of_its_name_joins(tmp_path: Path) -> None:
+    red, blue = (write_files(tmp_path / team / "app", {"rates.py": RATES}) for team in ("red", "blue"))
+    session = Session(Composition(), longest_match)
+    session.configure({})
+    folders = Folders(session, (), fallback=tmp_path)
+    try:
+        folders.decide([red])
+        assert folders.place("app", "rates.py")[0] == "app"
+        folders.decide([red, blue])
+        for place in (("app", "rates.py"), ("", "app/rates.py"), ("red-app", "rates.py")):
+            name, workspace, path = folders.place(*place)
+            assert (name, workspace.root, path) == ("red-app", red, "rates.py")
+    finally:
+        await session.close()

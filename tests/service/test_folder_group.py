@@ -110,7 +110,7 @@ def test_hits_are_merged_by_relevance_and_each_folder_keeps_its_order(most: int)
 )
 def test_the_name_of_a_folder_in_a_glob_stands_for_all_of_it(name: str, glob: str, inside: str) -> None:
     globs = (glob.format(name), f"{name}x", f"src/{name}", "/", "*.py")
-    counting = filters_in(Filters(path_globs=globs, exclude=globs), name, ())
+    counting = filters_in(Filters(path_globs=globs, exclude=globs), (name,), ())
     assert counting.path_globs == counting.exclude == (*globs, inside)
 
 

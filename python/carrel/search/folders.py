@@ -57,23 +57,23 @@ def explained_in(retrieval: Retrieval, items: Sequence[ContextItem], name: str) 
     return [replace(explanation, path=f"{name}/{explanation.path}") for explanation in explanations]
 
 
-def filters_in(filters: Filters, name: str, inner: Sequence[str]) -> Filters:
-    """Return filters as they count in the folder of this name: globs may begin with it, as paths of an answer do.
+def filters_in(filters: Filters, names: Sequence[str], inner: Sequence[str]) -> Filters:
+    """Return filters as they count in the folder of these names: globs may begin with one, as paths of an answer do.
 
     What lies in an `inner` folder, which answers by itself, is left out.
     """
     return replace(
         filters,
-        path_globs=(*filters.path_globs, *_without(filters.path_globs, name)),
-        exclude=(*filters.exclude, *_without(filters.exclude, name), *(literal_glob(path) for path in inner)),
+        path_globs=(*filters.path_globs, *_without(filters.path_globs, names)),
+        exclude=(*filters.exclude, *_without(filters.exclude, names), *(literal_glob(path) for path in inner)),
     )
 
 
-def _without(globs: Sequence[str], name: str) -> list[str]:
-    """Return those of the globs that begin with the folder's name, without it; of the name alone, what matches every file.
+def _without(globs: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return those of the globs that begin with a name of the folder, without it; of the name alone, what matches every file.
 
     As in a folder, `./` and slashes at both ends of a glob say nothing.
     """
-    heads = dict.fromkeys((f"{name}/", literal_glob(f"{name}/")))
+    heads = dict.fromkeys(head for name in names for head in (f"{name}/", literal_glob(f"{name}/")))
     typed = [f"{glob.removeprefix('./').strip('/')}/" for glob in globs]
     return [glob.removeprefix(head).rstrip("/") or "**" for glob in typed for head in heads if glob.startswith(head)]

@@ -51,12 +51,18 @@ def named(workspaces: Iterable[Workspace]) -> dict[str, Workspace]:
 
 
 class FolderGroup:
-    """Folders by name. `first` is the one whose settings and sources count for the question as a whole."""
+    """Folders by name. `first` is the one whose settings and sources count for the question as a whole.
 
-    def __init__(self, folders: Mapping[str, Workspace], first: Workspace, locate: Locate) -> None:
+    A question may call a folder by one of its `former` names, too.
+    """
+
+    def __init__(
+        self, folders: Mapping[str, Workspace], first: Workspace, locate: Locate, former: Mapping[str, Workspace] | None = None
+    ) -> None:
         self.folders = dict(folders)
         self.first = first
         self._locate = locate
+        self._former = dict(former or {})
 
     @property
     def roots(self) -> dict[str, str]:
@@ -83,15 +89,22 @@ class FolderGroup:
         """Return the group of these folders alone."""
         kept = {name: self.folders[name] for name in self.folders if name in set(names)}
         first = self.first if self.first in kept.values() else next(iter(kept.values()))
-        return FolderGroup(kept, first, self._locate)
+        return FolderGroup(kept, first, self._locate, self._former)
 
     def query_in(self, name: str, query: Query) -> Query:
         """Return a query as it counts in a folder: its globs and the paths in its text may begin with a folder's name."""
         from carrel.search.folders import filters_in
 
-        heads = {other: (f"{other}/", f"{workspace.root.as_posix()}/") for other, workspace in self.folders.items()}
+        names = {
+            other: (other, *(former for former, same in self._former.items() if same is workspace))
+            for other, workspace in self.folders.items()
+        }
+        heads = {
+            other: (*(f"{each}/" for each in names[other]), f"{workspace.root.as_posix()}/")
+            for other, workspace in self.folders.items()
+        }
         here = heads.pop(name)
-        filters = filters_in(query.filters, name, self._inside(name))
+        filters = filters_in(query.filters, names[name], self._inside(name))
         return replace(query, filters=filters, here=here, elsewhere=tuple(itertools.chain(*heads.values())))
 
     def _inside(self, name: str) -> list[str]:

@@ -45,6 +45,7 @@ class Session:
         self.knowledge = KnowledgeBase(composition, lambda: self.settings, self._index_of_source)
         self.settings = Settings()
         self.folders: dict[str, Workspace] = {}
+        self._first_named: dict[str, str] = {}  # by each name that a folder had, the root of the first one
         self.recent = RecentContexts()
         self._events = events
         self._on_settings = on_settings
@@ -76,12 +77,23 @@ class Session:
 
     def name_of(self, workspace: Workspace) -> str:
         """Return what an open folder is called in answers; of one that was closed, the name of its root."""
-        names = (name for name, other in named(self.folders.values()).items() if other is workspace)
-        return next(names, workspace.root.name)
+        return next((name for name, other in self.names().items() if other is workspace), workspace.root.name)
+
+    def names(self) -> dict[str, Workspace]:
+        """Return the open folders by what they are called in answers."""
+        names = named(self.folders.values())
+        for name, workspace in names.items():
+            self._first_named.setdefault(name, workspace.root_key)
+        return names
+
+    def former_names(self) -> dict[str, Workspace]:
+        """Return open folders by names that they had before others came or went: places that were given keep them."""
+        names, folders = self.names(), self.folders
+        return {name: folders[root] for name, root in self._first_named.items() if name not in names and root in folders}
 
     def group(self, folders: Mapping[str, Workspace], first: Workspace | None = None) -> FolderGroup:
         """Return open folders as a group, by their names."""
-        return FolderGroup(folders, first or next(iter(folders.values())), self._locate)
+        return FolderGroup(folders, first or next(iter(folders.values())), self._locate, self.former_names())
 
     def locate(self, path: str) -> tuple[Workspace, str] | None:
         """Return the innermost open folder that holds an absolute path, and the path in it ("" for the folder itself)."""

@@ -9,7 +9,7 @@ from typing import Any
 from carrel.frontends.common.uris import path_to_uri, uri_to_path
 from carrel.model.errors import InvalidInput
 from carrel.policy.broad_folders import BroadFolder
-from carrel.service.folder_group import FolderGroup, named
+from carrel.service.folder_group import FolderGroup
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 
@@ -43,7 +43,7 @@ class Folders:
             workspaces.append(self._session.add_folder(str(root), path_to_uri(str(root)), broad=broad))
             if not is_open:
                 self._session.start(workspaces[-1])
-        self._names = named(workspaces)
+        self._names = dict(sorted(self._session.names().items(), key=lambda item: workspaces.index(item[1])))
         self.decided = True
 
     def all(self) -> list[tuple[str, Workspace]]:
@@ -63,10 +63,15 @@ class Folders:
         return next(name for name, other in self._names.items() if other is workspace)
 
     def pick(self, folder: str) -> tuple[str, Workspace]:
-        """Return the folder of this name or path; the first one for an empty string. Raises `InvalidInput`."""
+        """Return the folder of this name or path; the first one for an empty string. Raises `InvalidInput`.
+
+        A folder goes by its former names, too: what was given with one can be read again.
+        """
         for name, workspace in self._names.items():
             if folder in ("", name) or str(Path(folder)) == workspace.root_key:
                 return name, workspace
+        if folder in (former := self._session.former_names()):
+            return self.name_of(former[folder]), former[folder]
         raise InvalidInput("folder", "is not an open workspace folder", f"There are: {', '.join(self._names) or 'none'}.")
 
     def holding(self, path: str) -> Workspace | None:
@@ -103,7 +108,8 @@ class Folders:
         if folder or len(self._names) < 2:
             return name, workspace, path
         first, _, rest = path.partition("/")
-        candidates = [(first, self._names[first], rest)] if rest and first in self._names else []
+        names = self._session.former_names() | self._names
+        candidates = [(self.name_of(names[first]), names[first], rest)] if rest and first in names else []
         candidates += [(other, at, path) for other, at in self._names.items()]
         return next((candidate for candidate in candidates if (candidate[1].root / candidate[2]).is_file()), candidates[0])
 

@@ -15,7 +15,7 @@ from carrel.frontends.lsp.messages import question_messages as wire
 from carrel.model.errors import InvalidInput
 from carrel.model.types import Budget, Lines
 from carrel.service.context_request import AttachedLines, ContextRequest, FileRef
-from carrel.service.folder_group import FolderGroup, named
+from carrel.service.folder_group import FolderGroup
 from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.settings.model_settings import window_of
@@ -43,7 +43,7 @@ class RequestTargets:
 
     def others(self, workspace: Workspace) -> dict[str, Workspace]:
         """Return the other open folders by what they are called in answers."""
-        return {name: other for name, other in named(self._session.folders.values()).items() if other is not workspace}
+        return {name: other for name, other in self._session.names().items() if other is not workspace}
 
     def searched(self, params: wire.FoldersParams) -> Workspace | FolderGroup:
         """Return the folder that is meant, or several as a group: all open ones where none is named.
@@ -62,7 +62,7 @@ class RequestTargets:
         with contextlib.suppress(InvalidInput):
             first = self.file(active.uri)[0] if active else None
         # By the names that they have among all: a folder is called the same in every answer.
-        names = {name: workspace for name, workspace in named(self._session.folders.values()).items() if workspace in chosen}
+        names = {name: workspace for name, workspace in self._session.names().items() if workspace in chosen}
         return self._session.group(names, first if first in chosen else chosen[0])
 
     def single_folder(self, params: wire.FoldersParams) -> Workspace:
