@@ -337,7 +337,10 @@ def test_text_is_utf8_whatever_the_system_prefers(tmp_path: Path, env: dict[str,
 
 
 def test_the_demo_shows_each_step_and_paints_a_picture_without_the_network(run: Run, project: Path, tmp_path: Path) -> None:
-    code, out, _ = run("demo", str(project), "how is a password verified?", "--svg", str(tmp_path / "demo.svg"))
+    shown = ("demo", str(project), "how is a password verified?", "--svg")
+    code, _, err = run(*shown, str(tmp_path / "nowhere" / "demo.svg"))
+    assert (code, err.partition("written: ")[2]) == (1, "No such file or directory. Name a file in a folder that can be.\n")
+    code, out, _ = run(*shown, str(tmp_path / "demo.svg"))
     assert code == 0
     for part in ("serve --stdio", "2 files", "how is a password verified?", "src/auth.py", "<rag_context>", "tokens"):
         assert part in out

@@ -47,12 +47,15 @@ _BLOCK = lazy_pattern(r'<code_context file="(?P<file>[^"]*)"')
 
 
 def save_picture(console: Console, file: Path, title: str) -> None:
-    """Write what a console recorded as SVG.
+    """Write what a console recorded as SVG. Raises `CarrelError` where the file can't be written.
 
     It names no web font, as rich's pictures do: a page must not need the network, and every system has a monospace font.
     """
     form = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace("Fira Code", "DejaVu Sans Mono")
-    console.save_svg(str(file), title=title, code_format=form)
+    try:
+        console.save_svg(str(file), title=title, code_format=form)
+    except OSError as error:
+        raise CarrelError(f"{file} can't be written: {error.strerror}", "Name a file in a folder that can be.") from None
 
 
 class View:
