@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.neovim.conftest import Edit
-from tests.shop import write_many
+from tests.shop import write_files, write_many
 
 
 def test_search_lets_the_person_choose_a_place_and_opens_it(edit: Edit, project: Path) -> None:
@@ -33,6 +33,16 @@ def test_search_asks_for_words_where_none_are_given_and_says_when_nothing_fits(e
     nvim.command("Carrel context how is a login checked")
     nvim.wait_note("in register")
     assert sum("first answer" in note for note in nvim.notes()) == 1
+
+
+def test_a_project_of_which_nothing_can_be_indexed_says_why(edit: Edit, tmp_path: Path) -> None:
+    nvim = edit(cwd=write_files(tmp_path / "keys", {".env": "TOKEN=1\n", "id_rsa": "x\n"}))
+    why = "Nothing is indexed: the folder holds no file to search (left out: 2 secret"
+    for command in ("search", "context", "search"):
+        nvim.lua("notes = {}")
+        nvim.command(f"Carrel {command} how is a login checked")
+        nvim.wait_note(why)
+    assert len(nvim.notes()) == 1, nvim.notes()
 
 
 def test_context_is_put_in_the_register(edit: Edit) -> None:

@@ -35,8 +35,17 @@ _MOST_FOLDERS = 3
 
 def files_left_out(counts: Mapping[str, int], more_than: int = 0) -> str:
     """Name the reasons that hide more files than `more_than`, the commonest first; empty for none."""
-    hidden = [(count, reason) for reason, count in counts.items() if _is_news(reason) and count > more_than]
-    return ", ".join(f"{count:,} {reason}" for count, reason in sorted(hidden, reverse=True))
+    return reasons_text({reason: count for reason, count in counts.items() if _is_news(reason) and count > more_than})
+
+
+def reasons_text(counts: Mapping[str, int]) -> str:
+    """Name reasons with their numbers, the commonest first."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def empty_text(counts: Mapping[str, int]) -> str:
+    """Say why an index that is complete holds nothing, by the numbers of paths that were left out for each reason."""
+    return f"Nothing is indexed: the folder holds no file to search{f' (left out: {reasons_text(counts)})' if counts else ''}."
 
 
 def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
-from carrel.index.left_out import FINISH, files_left_out, folders_left_out, unfinished_text
+from carrel.index.left_out import FINISH, empty_text, files_left_out, folders_left_out, unfinished_text
 from carrel.index.waiting_questions import WaitingQuestions
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
@@ -196,7 +196,7 @@ class OpenIndex:
     def _why_empty(self) -> str | None:
         failed = self.store.failed_count
         if not failed:
-            return None
+            return empty_text(self.store.skipped_counts()) if self.complete else None
         path, reason = self.store.failed()[0]
         files = "1 file" if failed == 1 else f"{failed:,} files"
         return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"

@@ -65,7 +65,7 @@ local function ask_index(method, params, use, failed, root)
   end
   ask_server('carrel/status', {}, function(status)
     progress.set_status(root, status)
-    if status.files == 0 then
+    if status.files == 0 and status.state ~= 'ready' then
       notify('indexing the project for its first answer')
     end
     ask()
@@ -136,7 +136,7 @@ function actions.search(given)
   with_text(given, 'Search: ', function(query)
     ask_index('carrel/search', { query = query, limit = 20 }, function(result)
       if #result.hits == 0 then
-        notify(words.NOTHING_FITS)
+        notify(result.plan.problem and ('%s. %s'):format(words.NOTHING_FITS, result.plan.problem) or words.NOTHING_FITS)
       else
         view.pick(result.hits)
       end
@@ -149,7 +149,9 @@ function actions.context(given, _, selected)
     local buffer = vim.api.nvim_get_current_buf()
     M.context(question, function(pack)
       if pack.text == '' then
-        notify(words.NOTHING_FITS)
+        if not pack.error then -- which was said
+          notify(words.NOTHING_FITS)
+        end
         return
       end
       local register = keep(pack.text)

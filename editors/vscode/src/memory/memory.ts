@@ -130,9 +130,9 @@ export class Memory implements vscode.Disposable {
     if (!this.folders().every(({ status }) => status && status.state !== 'empty')) await this.refresh();
   }
 
-  /** Whether anything can be found yet. */
+  /** Whether anything can be found yet, or a run found nothing to index. */
   get hasIndex(): boolean {
-    return this.state.all.some(({ files }) => files);
+    return this.state.all.some(({ files, state }) => files || state === 'ready');
   }
 
   /** How long a question waits for a first index. Where a part of one is there, an answer from it comes soon, and says so. */

@@ -31,7 +31,7 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.messages.index_messages import FailedFile, IndexResult, StatusResult, VectorsInfo
 from carrel.index.index_opening import secret_options, walk_options
 from carrel.index.indexer import follow_index_blocking
-from carrel.index.left_out import FINISH, HANDFUL, unfinished_text
+from carrel.index.left_out import FINISH, HANDFUL, reasons_text, unfinished_text
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, StoreError, TextRefused
 from carrel.model.native import CancelToken, list_secrets
@@ -232,9 +232,7 @@ def _show_status(status: StatusResult, output: Output) -> None:
         )
     reasons = status.left_out
     if reasons:
-        output.text(
-            "left out: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda i: -i[1]))
-        )
+        output.text(f"left out: {reasons_text(reasons)}")
     # The rare reasons first: a thousand pictures surprise nobody.
     for skipped in sorted(status.skipped, key=lambda file: reasons.get(file.reason, 0))[:_SHOWN_SKIPPED]:
         output.text(f"  {skipped.reason}: {skipped.path}")
