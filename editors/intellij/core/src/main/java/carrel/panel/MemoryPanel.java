@@ -30,7 +30,7 @@ public final class MemoryPanel extends JPanel {
             Your files are cut along functions and classes and indexed on this machine; nothing leaves it unless you allow a remote model.
             A question finds the places that fit, and they are put in front of it within the budget.
             The list above shows for each question what was sent, from where, why, and what was left out.
-            Pin a file, remove a place or repeat a question there.""";
+            Pin a file, exclude a place or search again there.""";
 
     private static final String WELCOME = """
             Press Index once, then ask: Tools | Carrel | Copy Context for This Question takes the right places of this project to any chat.
@@ -42,8 +42,8 @@ public final class MemoryPanel extends JPanel {
 
     private final Memory memory;
     private final ChoiceStore choices;
-    private final JCheckBox enabled = new JCheckBox("Put context before chats");
-    private final JCheckBox autoIndex = new JCheckBox("Index when the project opens");
+    private final JCheckBox enabled = new JCheckBox("Help my other chats too");
+    private final JCheckBox autoIndex = new JCheckBox("Keep this project indexed");
     private final JSpinner topK =
             new JSpinner(new SpinnerNumberModel(Choices.TOP_K_BY_DEFAULT, Choices.LEAST_TOP_K, Choices.MOST_TOP_K, 1));
     private final JButton index = new JButton("Index");

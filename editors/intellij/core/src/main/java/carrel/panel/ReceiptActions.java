@@ -33,9 +33,9 @@ final class ReceiptActions {
         this.failed = failed;
         open = action("Open", "Open the place in the editor", row -> host.open(row.place().uri(), row.line()));
         pin = action("Pin", "Put this file before every question, or let it go again", this::pin);
-        remove = action("Remove", "Ask again without this place, or with it", this::remove);
-        removeFile = action("Remove Whole File", "Ask again without this file", row -> ask(question(row).without(row.place().wholeFile())));
-        repeat = action("Repeat", "Ask again, about the files as they are now", row -> ask(question(row)));
+        remove = action("Exclude", "Ask again without this place, or with it", this::remove);
+        removeFile = action("Exclude the Whole File", "Ask again without this file", row -> ask(question(row).without(row.place().wholeFile())));
+        repeat = action("Search Again", "Ask again, about the files as they are now", row -> ask(question(row)));
         copy = action("Copy", "Put the pages and the question on the clipboard, for any chat", row -> host.copy(row.receipt().prompt()));
         renew();
     }
@@ -50,7 +50,7 @@ final class ReceiptActions {
         offer(copy, row -> row.receipt() != null);
         var row = selected.get();
         pin.putValue(Action.NAME, row != null && isPinned(row) ? "Unpin" : "Pin");
-        remove.putValue(Action.NAME, row != null && row.is(Kind.REMOVED) ? "Allow" : "Remove");
+        remove.putValue(Action.NAME, row != null && row.is(Kind.REMOVED) ? "Include Again" : "Exclude");
     }
 
     private void offer(Action action, Predicate<ReceiptRow> fits) {

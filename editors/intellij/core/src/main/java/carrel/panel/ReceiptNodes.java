@@ -63,7 +63,7 @@ final class ReceiptNodes {
                     node.add(leaf("pinned, not given: " + place.path(), "Unpin lets it go", receipt, Kind.MISSING, place));
                 });
         question.removed().forEach(place -> node.add(
-                leaf("removed by you: " + Labels.place(place), "Allow takes it in again", receipt, Kind.REMOVED, place)));
+                leaf("excluded by you: " + Labels.place(place), "Include Again takes it in", receipt, Kind.REMOVED, place)));
         leftOut(node, receipt);
         if (pack.confidence() != null) {
             words(node, "confidence: " + Labels.score(pack.confidence()), CONFIDENCE, receipt);

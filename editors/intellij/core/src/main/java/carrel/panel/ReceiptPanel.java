@@ -40,9 +40,9 @@ final class ReceiptPanel extends JPanel {
         setOpaque(false);
         var top = new JPanel(new BorderLayout());
         top.setOpaque(false);
-        top.add(Components.heading("Last questions"), BorderLayout.NORTH);
+        top.add(Components.heading("Last answers"), BorderLayout.NORTH);
         // A grid shares what room there is: a tool window may be narrow.
-        var buttons = new JPanel(new GridLayout(1, 0, 4, 0));
+        var buttons = new JPanel(new GridLayout(0, 2, 4, 4));
         buttons.setOpaque(false);
         buttons.add(button("pin", actions.pin));
         buttons.add(button("remove", actions.remove));

@@ -33,7 +33,7 @@ import javax.swing.Timer;
 import javax.swing.event.DocumentEvent;
 import javax.swing.event.DocumentListener;
 
-/** Search by meaning: a list that follows what is typed, with a preview. Order and choice are the server's. */
+/** A search: a list that follows what is typed, with a preview. Order and choice are the server's. */
 public final class SearchPanel extends JPanel {
     private static final int REST_MS = 150;
     private static final int LIMIT = 30;
@@ -76,8 +76,8 @@ public final class SearchPanel extends JPanel {
         setBorder(BorderFactory.createEmptyBorder(8, 8, 8, 8));
         setPreferredSize(new Dimension(760, 460));
         words.setName("words");
-        words.setToolTipText("Labels, a question, or a name");
-        words.getAccessibleContext().setAccessibleName("Labels, a question, or a name");
+        words.setToolTipText("Words, a question, or a name");
+        words.getAccessibleContext().setAccessibleName("Words, a question, or a name");
         list.setName("hits");
         list.setSelectionMode(ListSelectionModel.SINGLE_SELECTION);
         list.setCellRenderer(new HitRenderer());
@@ -156,7 +156,7 @@ public final class SearchPanel extends JPanel {
         }
         result.hits().forEach(hits::addElement);
         list.setSelectedIndex(0);
-        var places = result.hits().isEmpty() ? "Nothing fits" : Labels.count(result.hits().size(), "place");
+        var places = result.hits().isEmpty() ? "Nothing in the project fits" : Labels.count(result.hits().size(), "place");
         note.setText(result.pending() > 0 ? "%s; %s not indexed yet".formatted(places, Labels.count(result.pending(), "file")) : places);
     }
 

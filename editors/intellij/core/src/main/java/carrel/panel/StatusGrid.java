@@ -20,12 +20,15 @@ import javax.swing.UIManager;
 
 /** What the index holds, as rows of a name and a value. Several folders are added up; the state is told for each. */
 final class StatusGrid extends JPanel {
+    /** How the ids of the models in the package begin. */
+    private static final String BUNDLED = "carrel-embed";
+
     private final Map<String, JLabel> values = new LinkedHashMap<>();
 
     StatusGrid() {
         super(new GridBagLayout());
         setOpaque(false);
-        for (String name : new String[] {"State", "Files", "Chunks", "Size", "Model", "Left out", "Server"}) {
+        for (String name : new String[] {"State", "Files", "Pieces", "Size", "Search model", "Left out", "Server"}) {
             addRow(name);
         }
     }
@@ -34,17 +37,18 @@ final class StatusGrid extends JPanel {
         var program = server instanceof ServerState.Running running ? running.description() : "";
         set("Server", program, program);
         set("State", statuses.isEmpty() ? "not asked yet" : join(statuses, Labels::stateOf), "");
-        set("Files", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::files)), languages(statuses));
+        set("Files", statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::files)), listed(counted(statuses, StatusResult::languages)));
         long lacking = sum(statuses, status -> status.chunksWithoutVectors() == null ? 0 : status.chunksWithoutVectors());
         var chunks = statuses.isEmpty() ? "" : Labels.number(sum(statuses, StatusResult::chunks));
         set(
-                "Chunks",
+                "Pieces",
                 lacking == 0 ? chunks : "%s (%s without a vector)".formatted(chunks, Labels.number(lacking)),
                 lacking == 0 ? "" : "Without a vector: found by words");
         set("Size", statuses.isEmpty() ? "" : Labels.bytes(sum(statuses, StatusResult::bytes)), join(statuses, StatusResult::store));
-        set("Model", join(statuses, status -> "%s (%d)".formatted(status.model().id(), status.model().dims())), "");
-        long skipped = sum(statuses, status -> status.skipped().size());
-        set("Left out", skipped == 0 ? "" : Labels.count(skipped, "path"), reasons(statuses));
+        set("Search model", join(statuses, StatusGrid::model), join(statuses, StatusGrid::vectors));
+        var leftOut = counted(statuses, StatusResult::leftOut);
+        long paths = leftOut.values().stream().mapToLong(Integer::intValue).sum();
+        set("Left out", paths == 0 ? "" : Labels.count(paths, "path"), listed(leftOut));
     }
 
     private void addRow(String name) {
@@ -80,20 +84,23 @@ final class StatusGrid extends JPanel {
         return statuses.stream().map(of).distinct().collect(Collectors.joining("; "));
     }
 
-    private static String languages(Collection<StatusResult> statuses) {
-        var all = new TreeMap<String, Integer>();
-        statuses.forEach(status -> status.languages().forEach((name, files) -> all.merge(name, files, Integer::sum)));
-        return all.entrySet().stream()
-                .map(entry -> entry.getKey() + " " + Labels.number(entry.getValue()))
-                .collect(Collectors.joining(", "));
+    private static String model(StatusResult status) {
+        return status.model().id().startsWith(BUNDLED) ? "built in, runs here" : status.model().id();
     }
 
-    private static String reasons(Collection<StatusResult> statuses) {
-        return statuses.stream()
-                .flatMap(status -> status.skipped().stream())
-                .collect(Collectors.groupingBy(file -> file.reason(), TreeMap::new, Collectors.counting()))
-                .entrySet()
-                .stream()
+    private static String vectors(StatusResult status) {
+        var id = status.model().id();
+        return id.isEmpty() ? "" : "%s, %s for each piece".formatted(id, Labels.count(status.model().dims(), "number"));
+    }
+
+    private static Map<String, Integer> counted(Collection<StatusResult> statuses, Function<StatusResult, Map<String, Integer>> of) {
+        var all = new TreeMap<String, Integer>();
+        statuses.forEach(status -> of.apply(status).forEach((name, amount) -> all.merge(name, amount, Integer::sum)));
+        return all;
+    }
+
+    private static String listed(Map<String, Integer> amounts) {
+        return amounts.entrySet().stream()
                 .map(entry -> "%s: %s".formatted(entry.getKey(), Labels.number(entry.getValue())))
                 .collect(Collectors.joining(", "));
     }

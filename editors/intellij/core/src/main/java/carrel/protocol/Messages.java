@@ -86,7 +86,7 @@ public final class Messages {
         public StatusResult withFilesOf(StatusResult known) {
             return new StatusResult(workspaceFolder, name, state, role, files, chunks, bytes, languages, model, store, vectors,
                     lastIndexed, lastCommitSha, headSha, pending, complete, unfinished, known.skipped, failedFiles == 0 ? List.of() : known.failed, failedFiles,
-                    refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, leftOut, guessedEncodings, problems, error);
+                    refusedFiles, chunksWithoutVectors, maskedFiles, maskedSecrets, known.leftOut, guessedEncodings, problems, error);
         }
     }
 

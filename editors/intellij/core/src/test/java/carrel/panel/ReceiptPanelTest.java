@@ -72,7 +72,7 @@ class ReceiptPanelTest {
         var parcel = select(row -> row.contains("stamp_parcel"));
         var place = parcel.substring(0, parcel.indexOf("  "));
         screen.click("remove");
-        screen.shows(this::rows, now -> now.contains("removed by you: " + place));
+        screen.shows(this::rows, now -> now.contains("excluded by you: " + place));
         var rows = unfoldedLeftOut();
         assertTrue(rows.stream().noneMatch(row -> row.contains("stamp_parcel")), rows.toString());
         var pack = memory.view().receipts().get(0).pack();
@@ -82,8 +82,8 @@ class ReceiptPanelTest {
         assertFalse(memory.view().receipts().get(0).pack().text().contains("stamp_parcel"));
         screen.picture("receipt-removed");
 
-        select(row -> row.equals("removed by you: " + place));
-        assertEquals("Allow", screen.shows(screen.find(JButton.class, "remove")::getText, "Allow"::equals));
+        select(row -> row.equals("excluded by you: " + place));
+        assertEquals("Include Again", screen.shows(screen.find(JButton.class, "remove")::getText, "Include Again"::equals));
         screen.click("remove");
         screen.shows(this::rows, now -> now.stream().anyMatch(row -> row.contains("stamp_parcel")));
     }
@@ -135,14 +135,14 @@ class ReceiptPanelTest {
         press("ENTER");
         assertTrue(host.opened.get(0).contains("/src/post.py#"), host.opened.toString());
         press("DELETE");
-        screen.shows(this::rows, now -> now.contains("removed by you: " + parcel.substring(0, parcel.indexOf("  "))));
+        screen.shows(this::rows, now -> now.contains("excluded by you: " + parcel.substring(0, parcel.indexOf("  "))));
         select(row -> row.startsWith("src/post.py:"));
-        assertEquals(List.of("Open", "Pin", "Remove", "Remove Whole File", "Repeat", "Copy"), Screen.onEdt(this::menu));
+        assertEquals(List.of("Open", "Pin", "Exclude", "Exclude the Whole File", "Search Again", "Copy"), Screen.onEdt(this::menu));
         Screen.onEdt(() -> {
             ((JMenuItem) tree.getComponentPopupMenu().getComponent(3)).doClick();
             return null;
         });
-        screen.shows(this::rows, now -> now.contains("removed by you: src/post.py"));
+        screen.shows(this::rows, now -> now.contains("excluded by you: src/post.py"));
         assertFalse(memory.view().receipts().get(0).pack().text().contains("stamp_"));
     }
 

@@ -18,8 +18,8 @@ import javax.swing.SpinnerNumberModel;
 /** Settings | Tools | Carrel. */
 public final class CarrelConfigurable implements Configurable {
     private final Project project;
-    private final JCheckBox enabled = new JCheckBox("Put context before chats");
-    private final JCheckBox autoIndex = new JCheckBox("Index when the project opens");
+    private final JCheckBox enabled = new JCheckBox("Help my other chats too");
+    private final JCheckBox autoIndex = new JCheckBox("Keep this project indexed");
     private final JSpinner topK =
             new JSpinner(new SpinnerNumberModel(Choices.TOP_K_BY_DEFAULT, Choices.LEAST_TOP_K, Choices.MOST_TOP_K, 1));
     private final JTextField program = new JTextField(40);

@@ -6,7 +6,7 @@ import com.intellij.openapi.ui.popup.JBPopup;
 import com.intellij.openapi.ui.popup.JBPopupFactory;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** A popup that finds code by meaning, and opens the place that is chosen. */
+/** A popup that finds code by words, a question or a name, and opens the place that is chosen. */
 public final class SearchAction extends ProjectAction {
     @Override
     void perform(Project project, CarrelProject carrel, String folder) {
