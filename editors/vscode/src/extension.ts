@@ -118,8 +118,13 @@ export function activate(context: vscode.ExtensionContext): Carrel {
     'carrel.openServerSettings': openServerSettings,
     'carrel.getMcpPackages': () => mcp.getPackages(),
     'carrel.ask': ask,
-    'carrel.walkthrough': () =>
-      vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
+    'carrel.walkthrough': async () => {
+      // A step is ticked when its key comes true, but not where it was before the editor read the walkthroughs.
+      for (const key of ['carrel.indexed', 'carrel.asked']) await vscode.commands.executeCommand('setContext', key, false);
+      await vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false);
+      memory.renew();
+      if (receipts.all.length) asked();
+    },
     'carrel.turnOn': () => turnOn(switches, memory),
     'carrel.agentInstructions': () => decideInstructions(context.extensionUri),
   };
