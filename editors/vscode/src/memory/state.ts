@@ -15,14 +15,15 @@ export class MemoryState {
   private readonly works = new Map<string | number, Work>();
 
   /**
-   * `carrel/statusChanged` is brief: it leaves the lists of skipped and failed files out, so those known stay; and of an index
-   * that isn't open yet it doesn't know whether there is one.
+   * `carrel/statusChanged` is brief: it leaves what was left out and the lists of failed files out, so those known stay; and of an
+   * index that isn't open yet it doesn't know whether there is one.
    */
   update(status: StatusResult, brief: boolean): void {
     if (brief && status.role === 'closed' && status.state === 'empty') return;
     const known = this.statuses.get(status.workspaceFolder);
     const failed = status.failedFiles && known ? known.failed : [];
-    const whole = brief && known && status.files ? { ...status, skipped: known.skipped, failed } : status;
+    const leftOut = known?.leftOut ?? {};
+    const whole = brief && known && status.files ? { ...status, skipped: known.skipped, leftOut, failed } : status;
     this.statuses.set(status.workspaceFolder, whole);
   }
 

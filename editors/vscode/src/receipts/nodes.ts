@@ -170,8 +170,9 @@ function stages(pack: ContextResult): string {
 function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Surroundings, removed: boolean): PlaceNode {
   const pinned = around.pinned?.includes(hit.uri) ?? false;
   const sentence = why(hit, around);
+  const name = names.get(hit.path) ?? hit.path;
   const notes = [
-    hit.folder && hit.path.slice(0, hit.path.indexOf('/')),
+    hit.folder && name !== hit.path ? hit.path.slice(0, hit.path.indexOf('/')) : undefined,
     hit.attached ? l10n.t('chosen by you') : hit.score.toFixed(2),
     removed ? l10n.t('excluded by you') : undefined,
     hit.masked ? l10n.t('{0} hidden', count(hit.masked, 'secret')) : undefined,
@@ -180,7 +181,7 @@ function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Sur
   return placed(
     {
       id: `hit/${hit.id}`,
-      label: `${names.get(hit.path) ?? hit.path}:${lines(hit)}`,
+      label: `${name}:${lines(hit)}`,
       description: notes.filter(Boolean).join(' · '),
       tooltip: [`${hit.path}:${lines(hit)}`, sentence, ...(hit.text ? ['', hit.text] : [])].join('\n'),
       icon: pinned ? 'pinned' : hit.attached ? 'selection' : hit.source === 'docs' ? 'book' : 'symbol-method',

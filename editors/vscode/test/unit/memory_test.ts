@@ -31,10 +31,11 @@ const RUNNING = { kind: 'running', version: '1', pid: 1, description: '' } as co
 describe('the state of the memory', () => {
   it('keeps the skipped files that a brief status leaves out, until the index is empty', () => {
     const state = new MemoryState();
-    state.update(STATUS, false);
+    state.update({ ...STATUS, leftOut: { binary: 1_200 } }, false);
     state.update({ ...STATUS, chunks: 10, skipped: [] }, true);
     assert.equal(state.status('file:///shop')?.chunks, 10);
     assert.equal(state.status('file:///shop')?.skipped.length, 2);
+    assert.equal(state.status('file:///shop')?.leftOut?.binary, 1_200);
     state.update({ ...STATUS, files: 0, skipped: [] }, true);
     assert.equal(state.status('file:///shop')?.skipped.length, 0);
   });

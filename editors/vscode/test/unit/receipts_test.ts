@@ -106,6 +106,16 @@ describe('receipts', () => {
     assert.ok(!receiptNodes(receipt('p'), [], []).some(({ id }) => id === 'sources'));
   });
 
+  it('say of each place its workspace folder, once', () => {
+    const rows = (...paths: string[]): string[] => {
+      const hits = paths.map(path => ({ ...HIT, id: path, path, folder: 'file:///x' }));
+      const nodes = receiptNodes({ ...receipt('p'), pack: { ...PACK, hits } }, [], []).filter(({ id }) => id.startsWith('hit/'));
+      return nodes.map(({ label, description = '' }) => `${label} ${description.split(' · ')[0] ?? ''}`);
+    };
+    assert.deepEqual(rows('red-app/auth.py', 'blue-app/auth.py'), ['red-app/auth.py:1-4 0.83', 'blue-app/auth.py:1-4 0.83']);
+    assert.deepEqual(rows('shop/src/auth.py', 'press/print.py'), ['auth.py:1-4 shop', 'print.py:1-4 press']);
+  });
+
   it('say what was sent where', () => {
     const sent = {
       provider: 'openai',
