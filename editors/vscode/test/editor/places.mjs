@@ -2,7 +2,7 @@
 // a folder, it keeps screenshots there.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor.mjs';
 import { writeProject } from './project.mjs';
@@ -111,6 +111,31 @@ try {
       .first()
       .click();
     await page.locator('.tab').filter({ hasText: 'auth.py' }).waitFor();
+  });
+
+  await step('of two folders of one name each place says its folder, and a click opens that file', async () => {
+    const folders = ['red', 'blue'].map(color => {
+      const path = join(editor.folder, color, 'app');
+      mkdirSync(path, { recursive: true });
+      writeFileSync(
+        join(path, 'auth.py'),
+        `def authenticate_user(name):\n    """Check a login of a ${color} user."""\n    return load(name)\n`,
+      );
+      return { path };
+    });
+    const workspace = join(editor.folder, 'both.code-workspace');
+    writeFileSync(workspace, JSON.stringify({ folders }));
+    await page.goto(`http://${editor.host}/?workspace=${workspace}`);
+    await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
+    for (const name of ['red-app', 'blue-app']) await page.getByRole('treeitem', { name, exact: true }).waitFor();
+    await page.keyboard.press('F1');
+    await page.keyboard.type('Carrel: Search…', { delay: 10 });
+    await page.keyboard.press('Enter');
+    await list.getByPlaceholder('Words, a question, or a name').waitFor();
+    await page.keyboard.type('authenticate_user');
+    await list.getByText('red-app/auth.py:1-3').waitFor();
+    await list.getByText('blue-app/auth.py:1-3').click();
+    await page.locator('.view-lines').getByText('blue').waitFor();
   });
 
   console.log(`${passed} passed, 0 failed`);
