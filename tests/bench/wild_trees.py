@@ -79,6 +79,8 @@ def definitions_by_ctags(root: Path, texts: Mapping[str, str]) -> list[Definitio
     if program is None or "Universal Ctags" not in version:
         raise ProgramMissing("Definitions are those of universal-ctags, which isn't installed: apt-get install universal-ctags")
     reading = ["--map-TypeScript=+.tsx", "--map-JavaScript=+.jsx", "--links=no", "--exclude=.git", "-R"]
+    # Before version 6 it knows no constants of Rust, which may be called as those of C that they bind.
+    reading += ["--kinddef-Rust=K,const,constants", r"--regex-Rust=/^\s*(pub(\([^)]*\))?\s+)?const\s+(\w+)\s*:/\3/K/"]
     command = [program, "--output-format=json", "--fields=+neKl", *reading, "-f", "-", "."]
     printed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
     places: dict[str, set[Place]] = defaultdict(set)

@@ -173,9 +173,9 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     look(node);
     let mut cursor = node.walk();
     for (i, child) in node.named_children(&mut cursor).take(64).enumerate() {
-        let is_qualified = matches!(child.kind(), "qualified_identifier" | "scoped_identifier" | "scoped_type_identifier");
-        if is_qualified && matches!(node.field_name_for_named_child(i as u32), Some("type" | "value")) {
-            continue; // it is used, not defined
+        let is_used = matches!(node.field_name_for_named_child(i as u32), Some("type" | "value"));
+        if is_used && child.child_by_field_name("body").is_none() {
+            continue;
         }
         look(child);
         if child.kind() == "var_spec_list" {

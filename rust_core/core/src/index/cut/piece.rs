@@ -327,11 +327,13 @@ fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     let mut parts = Vec::with_capacity(pieces.len());
     for mut piece in pieces {
         // Definitions are searched by name: the part where the declaration stands is the one to find. A long comment may come before.
-        let mut definitions = std::mem::take(&mut piece.definitions);
-        let declared = piece.start + text[piece.start..piece.end].find(&piece.signature).unwrap_or(0);
+        let definitions = std::mem::take(&mut piece.definitions);
+        let (whole, is_one) = (&text[piece.start..piece.end], definitions.len() == 1);
+        let place = |name: &str| piece.start + whole.find(if is_one { &piece.signature } else { name }).unwrap_or(0);
+        let mut placed: Vec<(usize, String)> = definitions.into_iter().map(|name| (place(&name), name)).collect();
         for (start, end) in split_span(text, piece.start, piece.end, max_chars) {
             let inner = piece.inner_of(start, end);
-            let definitions = if declared < end { std::mem::take(&mut definitions) } else { Vec::new() };
+            let definitions = placed.extract_if(.., |(at, _)| *at < end).map(|(_, name)| name).collect();
             parts.push(Piece { start, end, definitions, inner, ..piece.clone() });
         }
     }
