@@ -16,17 +16,13 @@ from carrel.frontends.common.wire import DroppedResult, State, Wire
 
 Folder = Annotated[
     str,
-    Meta(
-        max_length=4_096,
-        description="Which workspace folder, by its name or path in `index_status`; the first one by default.",
-    ),
+    Meta(max_length=4_096, description="Which workspace folder, by its name or path; the first one by default."),
 ]
 SearchedFolder = Annotated[
     str,
     Meta(
         max_length=4_096,
-        description="Which workspace folder, by its name or path in `index_status`; all by default. Of several, paths begin with "
-        "the folder's name.",
+        description="Which workspace folder, by its name or path; all by default. Of several, paths begin with its name.",
     ),
 ]
 FolderOfAnswer = Annotated[
