@@ -1,6 +1,6 @@
 """What a reranker, another embedding model and further reading are worth: `python -m tests.bench.assistants PART …`.
 
-    bound FOLDER         a perfect reranker of the best 30 and 100 candidates, on the 760
+    bound FOLDER         a perfect, a random and an inverted reranker of the best 30 candidates, on the 760
     rerank FOLDER URL    a real small model at URL (tests/bench/minilm_server.py) as reranker
     embed FOLDER URL     the same as embedding model
     reading              a perfect reader that opens more lines of the files that a pack shows, on the labelled lines
@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal, get_args
 
 import platformdirs
 from tests.bench.quality import HELD_OUT, Bench, Figures, Task, difference, mean
@@ -39,7 +40,9 @@ from carrel.providers.tokenizers import ExactTokenizer
 from carrel.search.retriever import Ranking, read
 from carrel.settings.model_settings import ModelSettings
 
+Kind = Literal["perfect", "random", "inverted"]
 HITS = 50
+CANDIDATES = 30
 MODEL = "all-MiniLM-L6-v2"
 DIM = 384
 MOST_CHUNKS = 6_000
@@ -50,19 +53,24 @@ READ_LINES = 120
 Ranked = list[tuple[str, int, int]]
 
 
-class PerfectReranker:
-    """Knows the labels: the first text of each wanted file is best, all else keeps its order."""
+class ScriptedReranker:
+    """Knows the labels, and tells the truth, the opposite of it, or whatever comes."""
 
-    def __init__(self, task: Task, candidates: int, matches: Callable[[str, str], bool]) -> None:
-        self.spec = RerankerSpec("perfect", candidates=candidates)
+    def __init__(self, kind: Kind, task: Task, matches: Callable[[str, str], bool]) -> None:
+        self.spec = RerankerSpec(kind, candidates=CANDIDATES)
+        self._kind, self._query = kind, task["query"]
         self._wanted = [target[0] for target in task["targets"]]
         self._matches = matches
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:  # noqa: ARG002 - the port's names
-        """Return 1 for what is wanted, and less the further behind for the others."""
+        """Return 1 for the first text of each wanted file, and less the further behind for the others; or 1 less that."""
+        if self._kind == "random":
+            chance = random.Random(self._query)  # noqa: S311 - repeatable, no secret
+            return [chance.random() for _ in texts]
         paths = [text.partition("\n")[0] for text in texts]
         firsts = {next((at for at, path in enumerate(paths) if self._matches(path, wanted)), -1) for wanted in self._wanted}
-        return [1.0 if at in firsts else 0.5 - at / (4 * len(texts)) for at in range(len(texts))]
+        scores = [1.0 if at in firsts else 0.5 - at / (4 * len(texts)) for at in range(len(texts))]
+        return scores if self._kind == "perfect" else [1.0 - score for score in scores]
 
 
 def asked(task: Task, view: Snapshot, embedder: Embedder, reranker: Reranker | None, candidates: int | None = None) -> Ranked:
@@ -97,18 +105,20 @@ def held_out(tasks: Sequence[Task]) -> list[str]:
 
 
 def bound(bench: Bench) -> None:
-    """Print what a perfect reranker could reach."""
+    """Print what a reranker can add, and what it can spoil."""
     tasks, embedder = bench.tasks("queries"), bundled()
     aside = set(held_out(tasks))
 
-    def perfect(many: int) -> Callable[[Task], Ranked]:
-        return lambda task: asked(
-            task, bench.view(task["repo_dir"]), embedder, PerfectReranker(task, many, bench.scorer.path_matches), many
-        )
+    def ordered(kind: Kind) -> Callable[[Task], Ranked]:
+        def ranked(task: Task) -> Ranked:
+            reranker = ScriptedReranker(kind, task, bench.scorer.path_matches)
+            return asked(task, bench.view(task["repo_dir"]), embedder, reranker, CANDIDATES)
+
+        return ranked
 
     for name, chosen in (("all", tasks), ("held out of fitting", [task for task in tasks if task["repo"] in aside])):
         print(f"\n{name}")
-        figures = {f"perfect order of the best {many}": bench.figures(chosen, perfect(many)) for many in (30, 100)}
+        figures = {f"{kind} order of the best {CANDIDATES}": bench.figures(chosen, ordered(kind)) for kind in get_args(Kind)}
         compared(bench.figures(chosen, lambda task: asked(task, bench.view(task["repo_dir"]), embedder, None)), figures)
 
 

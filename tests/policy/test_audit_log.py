@@ -46,10 +46,11 @@ def test_entries_are_found_by_time_and_kind(path: Path) -> None:
     assert [entry.event.kind for entry in kept.entries(limit=2)] == ["sent", "search"]
 
 
-def test_what_is_old_goes_and_is_counted(path: Path) -> None:
+@pytest.mark.parametrize(("limits", "days"), [(AuditLimits(days=1), 1), (AuditLimits(), 30)], ids=["set", "by default"])
+def test_what_is_old_goes_and_is_counted(path: Path, limits: AuditLimits, days: int) -> None:
     filled(path)
-    kept = log_at(path, lambda: AuditLimits(days=1), now=86_400 + 1_010.0)
-    kept.record(AuditEvent("tool", 86_400 + 1_010.0, "ada", {}))  # the first entry that a log writes prunes
+    kept = log_at(path, lambda: limits, now=days * 86_400 + 1_010.0)
+    kept.record(AuditEvent("tool", days * 86_400 + 1_010.0, "ada", {}))  # the first entry that a log writes prunes
     numbers = [entry.number for entry in kept.entries(kind="search")]
     pruned = [entry.event.details for entry in kept.entries(kind="pruned")]
     assert (min(numbers), sum(item["removed"] for item in pruned)) == (11, 10)

@@ -225,6 +225,17 @@ async def test_only_the_user_can_read_the_keys(folder: Path, tmp_path: Path) -> 
     held.close()
 
 
+async def test_the_program_is_started_with_a_configuration_of_its_folder(folder: Path, tmp_path: Path) -> None:
+    held = await start(folder, program(tmp_path, 'import json; json.dump(sys.argv[1:], open("arguments", "w"))'), grace=0.2)
+    held.close()
+    arguments = json.loads((folder / "arguments").read_text())
+    assert arguments[:2] == ["--config-path", str(folder / "config.yaml")]
+    config = (folder / "config.yaml").read_text()
+    assert "telemetry_disabled: true" in config
+    assert f'storage_path: "{folder / "storage"}"' in config
+    assert f"host: 127.0.0.1, http_port: {held.url.rpartition(':')[2]}, " in config
+
+
 async def test_the_program_gets_what_it_needs_of_the_environment_and_no_keys(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
