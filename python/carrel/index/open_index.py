@@ -169,6 +169,11 @@ class OpenIndex:
         """
         return " ".join(filter(None, (self.lacks, self._without_vectors(view, problem)))) or None
 
+    @property
+    def has_nothing_to_read(self) -> bool:
+        """Tell whether the last whole run saw no file that can be indexed, and none is under way."""
+        return self.complete and not self.expected and not self.store.failed_count and not self.store.snapshot().files
+
     def left_out(self, more_than: int = 0) -> str | None:
         """Say which kinds of files and which folders were not read; None where there are none, or no kind has more files."""
         files = files_left_out(self.store.skipped_counts(), more_than)
@@ -194,9 +199,11 @@ class OpenIndex:
         return f"{which} no vectors of the embedding model {self.embedder.spec.id}{yet}: {by_words}."
 
     def _why_empty(self) -> str | None:
+        if self.has_nothing_to_read:
+            return empty_text(self.store.skipped_counts())
         failed = self.store.failed_count
         if not failed:
-            return empty_text(self.store.skipped_counts()) if self.complete else None
+            return None
         path, reason = self.store.failed()[0]
         files = "1 file" if failed == 1 else f"{failed:,} files"
         return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"

@@ -174,8 +174,9 @@ def _identifier(text: str) -> str:
     """Return the name that a text is, without quotes around it and a call's brackets behind it; empty if it is more or a word of
     questions.
     """
-    bare = text[: _LONGEST_SYMBOL + 1].strip('`"').removesuffix("()")
-    bare = bare.strip("'") if bare.startswith("'") else bare  # alone at the end it belongs to a name of Haskell or OCaml
+    bare = text[: _LONGEST_SYMBOL + 1].strip('`"')
+    bare = bare.strip("`'\"") if bare.startswith("'") else bare  # alone at the end it belongs to a name of Haskell or OCaml
+    bare = bare.removesuffix("()")
     fits = len(bare) <= _LONGEST_SYMBOL and bare.lower() not in _STOP_WORDS
     return bare if fits and (_is_symbol(bare) or _is_word(bare)) else ""
 

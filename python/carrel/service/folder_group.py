@@ -74,6 +74,11 @@ class FolderGroup:
         """Count the files that wait for indexing."""
         return sum(workspace.pending for workspace in self.folders.values())
 
+    @property
+    def without_files(self) -> set[str]:
+        """Name the folders that hold nothing to read, which is worth a word only where nothing was found in the others."""
+        return {name for name, workspace in self.folders.items() if workspace.index and workspace.index.has_nothing_to_read}
+
     def state(self) -> State:
         """Return the state of all in one word."""
         states = {workspace.state() for workspace in self.folders.values()}

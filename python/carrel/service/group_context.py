@@ -94,6 +94,8 @@ async def _answer(
     failed += late
     if not selected:
         return _unanswered(request, failed, off)
+    if any(selection.hits for selection in selected.values()):
+        selected |= {name: replace(selected[name], notice=None) for name in answering.without_files & selected.keys()}
     answer, retrieval = await answering.first.run_interactive(
         lambda token: _packed(selected, request, others, failed, tokenizer(), token)
     )

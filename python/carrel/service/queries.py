@@ -139,7 +139,12 @@ async def _search_group(
         raise error_of_all(missing)
     hits: Sequence[Hit] = merge_by_score([retrieval.hits for retrieval in retrievals.values()], query.limit)
     hits = hits if others is None else others.beside(hits, query)
-    problems = [f"{name}: {problem}" for name, each in retrievals.items() if (problem := each.diagnostics.problem)]
+    quiet = answering.without_files if hits else set()
+    problems = [
+        f"{name}: {each.diagnostics.problem}"
+        for name, each in retrievals.items()
+        if each.diagnostics.problem and name not in quiet
+    ]
     surest_first = sorted(retrievals.values(), key=lambda retrieval: -retrieval.confidence)
     merged = await answer(answering.first, tuple(hits), tuple(surest_first), others, [*map(str, missing), *problems])
     if answering.first.audit is not None:

@@ -45,7 +45,7 @@ class Session:
         self.knowledge = KnowledgeBase(composition, lambda: self.settings, self._index_of_source)
         self.settings = Settings()
         self.folders: dict[str, Workspace] = {}
-        self._first_named: dict[str, str] = {}  # by each name that a folder had, the root of the first one
+        self._named_last: dict[str, str] = {}  # by each name that a folder had, the root of the last one
         self.recent = RecentContexts()
         self._events = events
         self._on_settings = on_settings
@@ -82,14 +82,13 @@ class Session:
     def names(self) -> dict[str, Workspace]:
         """Return the open folders by what they are called in answers."""
         names = named(self.folders.values())
-        for name, workspace in names.items():
-            self._first_named.setdefault(name, workspace.root_key)
+        self._named_last |= {name: workspace.root_key for name, workspace in names.items()}
         return names
 
     def former_names(self) -> dict[str, Workspace]:
         """Return open folders by names that they had before others came or went: places that were given keep them."""
         names, folders = self.names(), self.folders
-        return {name: folders[root] for name, root in self._first_named.items() if name not in names and root in folders}
+        return {name: folders[root] for name, root in self._named_last.items() if name not in names and root in folders}
 
     def group(self, folders: Mapping[str, Workspace], first: Workspace | None = None) -> FolderGroup:
         """Return open folders as a group, by their names."""

@@ -130,9 +130,10 @@ export class Memory implements vscode.Disposable {
     if (!this.folders().every(({ status }) => status && status.state !== 'empty')) await this.refresh();
   }
 
-  /** Whether anything can be found yet, or a run found nothing to index. */
+  /** Whether anything can be found yet, or runs found nothing to index in any folder. */
   get hasIndex(): boolean {
-    return this.state.all.some(({ files, state }) => files || state === 'ready');
+    const { all } = this.state;
+    return all.some(({ files }) => files) || (all.length > 0 && all.every(({ state }) => state === 'ready'));
   }
 
   /** How long a question waits for a first index. Where a part of one is there, an answer from it comes soon, and says so. */

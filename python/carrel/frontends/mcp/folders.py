@@ -105,12 +105,13 @@ class Folders:
     def _relative(self, folder: str, path: str) -> tuple[str, Workspace, str]:
         """Return the folder that is meant by a relative path. Of several it may begin with one's name, as paths of answers do."""
         name, workspace = self.pick(folder)
-        if folder or len(self._names) < 2:
+        if folder:
             return name, workspace, path
         first, _, rest = path.partition("/")
-        names = self._session.former_names() | self._names
-        candidates = [(self.name_of(names[first]), names[first], rest)] if rest and first in names else []
+        former = self._session.former_names()
+        candidates = [(first, self._names[first], rest)] if rest and first in self._names and len(self._names) > 1 else []
         candidates += [(other, at, path) for other, at in self._names.items()]
+        candidates += [(self.name_of(former[first]), former[first], rest)] if rest and first in former else []
         return next((candidate for candidate in candidates if (candidate[1].root / candidate[2]).is_file()), candidates[0])
 
     def recorded(self, tool: str, arguments: Mapping[str, Any], result: str) -> None:

@@ -173,8 +173,13 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
     look(node);
     let mut cursor = node.walk();
     for (i, child) in node.named_children(&mut cursor).take(64).enumerate() {
-        let is_used = matches!(node.field_name_for_named_child(i as u32), Some("type" | "value"));
-        if is_used && child.child_by_field_name("body").is_none() {
+        // A type or value is used here, unless the type is written out in place.
+        let is_used = match node.field_name_for_named_child(i as u32) {
+            Some("value") => true,
+            Some("type") => child.child_by_field_name("body").is_none(),
+            _ => child.kind() == "type_annotation",
+        };
+        if is_used {
             continue;
         }
         look(child);

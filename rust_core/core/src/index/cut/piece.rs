@@ -323,13 +323,26 @@ fn weight(piece: &Piece) -> (bool, usize) {
     (piece.is_named_unit(), if matches!(piece.joins, Joins::Clause | Joins::Header(_)) { usize::MAX } else { piece.len() })
 }
 
+/// Where a text declares a name: where it stands as in the signature, after the same word, else where it stands first.
+fn declared_at(text: &str, name: &str, signature: &str) -> usize {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let word = |text: &str, word: &str| {
+        let mut places = text.match_indices(word).map(|(at, _)| at);
+        places.find(|&at| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+    };
+    let head = word(signature, name).map(|at| {
+        let before = signature[..at].trim_end();
+        &signature[before.rfind(' ').map_or(0, |space| space + 1)..at + name.len()]
+    });
+    head.and_then(|head| text.find(head)).or_else(|| word(text, name)).unwrap_or(0)
+}
+
 fn split_large(text: &str, pieces: Vec<Piece>, max_chars: usize) -> Vec<Piece> {
     let mut parts = Vec::with_capacity(pieces.len());
     for mut piece in pieces {
         // Definitions are searched by name: the part where the declaration stands is the one to find. A long comment may come before.
         let definitions = std::mem::take(&mut piece.definitions);
-        let (whole, is_one) = (&text[piece.start..piece.end], definitions.len() == 1);
-        let place = |name: &str| piece.start + whole.find(if is_one { &piece.signature } else { name }).unwrap_or(0);
+        let place = |name: &str| piece.start + declared_at(&text[piece.start..piece.end], name, &piece.signature);
         let mut placed: Vec<(usize, String)> = definitions.into_iter().map(|name| (place(&name), name)).collect();
         for (start, end) in split_span(text, piece.start, piece.end, max_chars) {
             let inner = piece.inner_of(start, end);

@@ -152,6 +152,9 @@ fn names_within_closures_blocks_and_tables_are_defined() {
         ("r", "outer <- function(x) {\n  inner <- function(y) {\n    y\n  }\n  inner(x)\n}\n", "outer inner"),
         ("ocaml", "class shop = object\n  method private total x = x\nend\n", "shop total"),
         ("haskell", "fold' :: a -> a\nfold' x = x\n", "fold'"),
+        ("haskell", "parse :: Value -> Maybe Text -> Text\nparse v t = v\n", "parse"),
+        ("rust", "static SHOP: Settings = Settings { open: true };\nconst LEAST: money::Price = money::NONE;\n", "SHOP LEAST"),
+        ("swift", "let shared: Manager = Manager()\n", "shared"),
         ("julia", "@inline Base.zero(x::Bits) where T = 1\n", "zero"),
     ];
     for (language, text, expected) in texts {
@@ -182,13 +185,22 @@ fn a_class_is_defined_by_its_head_and_not_where_its_constructor_is_declared() {
 }
 
 #[test]
-fn of_a_long_comment_and_a_type_the_part_with_the_type_defines_it() {
-    let text = format!("{}pub struct Basket {{\n    price: money::Price,\n}}\n", "/// Goods of a shop.\n".repeat(200));
+fn of_a_long_comment_and_a_declaration_the_part_with_the_declaration_defines_it() {
+    let texts = [
+        (Language::RUST, "pub struct Basket {\n    price: money::Price,\n}\n", "struct Basket"),
+        (Language::RUST, "pub fn basket(\n    of: &Shop,\n) -> Basket {\n    of.basket()\n}\n", "fn basket"),
+        (Language::JAVA, "class Basket\n  extends Base {\n  int total;\n}\n", "class Basket"),
+        (Language::CSHARP, "[Serializable]\npublic class Basket\n{\n  int total;\n}\n", "class Basket"),
+    ];
     let options = CutOptions { max_chars: 1_500, ..CutOptions::default() };
-    let file = chunks_of(Language::RUST, &text, &options);
-    let defining: Vec<_> = file.chunks.iter().filter(|chunk| !chunk.definitions.is_empty()).collect();
-    assert_eq!(defining.iter().map(|chunk| chunk.definitions.join(" ")).collect::<Vec<_>>(), ["Basket"], "{}", outline(&file));
-    assert!(text[defining[0].span.start_byte as usize..defining[0].span.end_byte as usize].contains("struct Basket"));
+    for (language, declared, head) in texts {
+        let text = format!("{}{declared}", "/// Goods of a shop: a basket, the Basket.\n".repeat(200));
+        let file = chunks_of(language, &text, &options);
+        let is_named = |name: &String| name.eq_ignore_ascii_case("basket");
+        let defining: Vec<_> = file.chunks.iter().filter(|chunk| chunk.definitions.iter().any(is_named)).collect();
+        assert_eq!(defining.len(), 1, "{declared} {}", outline(&file));
+        assert!(text[defining[0].span.start_byte as usize..defining[0].span.end_byte as usize].contains(head), "{declared}");
+    }
 }
 
 #[test]

@@ -47,6 +47,8 @@ impl<'tree> Walk<'_, 'tree> {
             let of = |node| names::of(node, self.text, self.compiled).map(|name| name.own);
             enters = !matches!(role, Role::Token | Role::Import);
             match role {
+                // Haskell's types of functions are of the same kind as functions.
+                Role::Function if node.kind() == "function" && node.child_by_field_name("parameter").is_some() => enters = false,
                 Role::Function | Role::Scope => add(of(node)),
                 Role::Type
                     if !rules.reopens.contains(&node.kind()) && (self.body_of(node).is_some() || !rules.types_need_body) =>
