@@ -169,6 +169,21 @@ async def test_a_late_server_is_waited_for(folder: Path, tmp_path: Path) -> None
     held.close()
 
 
+async def test_its_health_is_asked_for_again_until_it_is_well(folder: Path, tmp_path: Path) -> None:
+    ill = """
+answer = http.server.BaseHTTPRequestHandler.send_response
+codes = [503, 503, 503]
+def answer_ill(self, code):
+    open("polls", "a").write(self.path + "\\n")
+    answer(self, codes.pop() if codes else code)
+http.server.BaseHTTPRequestHandler.send_response = answer_ill
+"""
+    held = await start(folder, program(tmp_path, ill), grace=0.2)
+    held.close()
+    assert (folder / "polls").read_text().splitlines()[:4] == ["/healthz"] * 4
+    assert len(starts(folder)) == 1
+
+
 async def test_a_port_that_is_taken_is_avoided(folder: Path, tmp_path: Path) -> None:
     with socket.socket() as taken:
         try:
