@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,14 @@ def pytest_collection_finish() -> None:
     ("AST constructor recursion depth mismatch", CPython's issue 106905: collecting garbage parsed something else meanwhile).
     """
     strategies.from_regex("a").validate()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _usual_priority() -> Iterator[None]:
+    """Let no command that a test runs in this process, as `index --background`, take the priority of all later tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _: 0, raising=False)
+        yield
 
 
 @pytest.fixture
