@@ -1,0 +1,160 @@
+//! What a file defines, and which piece of it does.
+
+use super::{SMALL, assert_lawful, chunks_of, outline};
+use crate::base::language::Language;
+use crate::index::cut::CutOptions;
+
+#[test]
+fn a_short_class_is_one_chunk_that_defines_its_members() {
+    let text =
+        "class Session:\n    '''Keeps a user's login between two requests.'''\n\n    def renew(self):\n        return self\n";
+    let file = chunks_of(Language::PYTHON, text, &CutOptions::default());
+    assert_eq!(outline(&file), "Class Session 1-5\n");
+    assert_eq!(file.chunks[0].definitions, ["Session", "renew"]);
+    assert_eq!(file.chunks[0].signature, "class Session:");
+}
+
+#[test]
+fn names_of_types_are_defined_behind_macros_in_classes_and_in_attributes() {
+    let texts = [
+        (
+            Language::CPP,
+            "LIB_BEGIN\nnamespace detail\n{\ntemplate<class T>\nusing size_of = typename T::size;\nclass Big\n{\n  using inner = int;\n  void go() {}\n};\n}\nLIB_END\n",
+            "size_of Big inner go",
+        ),
+        (
+            Language::ELIXIR,
+            "defmodule A do\n  @typedoc \"a\"\n  @type conn(x) :: x\n  @spec f(conn) :: conn\n  def f(a), do: a\n  @callback late(a) :: b\nend\n",
+            "A conn f late",
+        ),
+        (Language::RUST, "trait A {\n    type Item;\n    fn next(&self) -> Self::Item;\n}\n", "A Item next"),
+    ];
+    for (language, text, expected) in texts {
+        for options in [&SMALL, &CutOptions::default()] {
+            let file = chunks_of(language, text, options);
+            let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+            assert_eq!(defined.join(" "), expected, "{}", outline(&file));
+        }
+    }
+}
+
+#[test]
+fn functions_and_types_within_functions_are_defined_where_they_stand() {
+    let filler = "    x = x + 1\n".repeat(8);
+    let text = format!(
+        "def outer(x):\n    def first(y):\n        class Deep:\n            def method(self): pass\n        return Deep\n{filler}    if x:\n        @cached\n        def last(y): return y\n    return last\n"
+    );
+    let file = chunks_of(Language::PYTHON, &text, &CutOptions::default());
+    assert_eq!(file.chunks[0].definitions, ["outer", "first", "Deep", "method", "last"]);
+    let file = chunks_of(Language::PYTHON, &text, &CutOptions { max_chars: 160, ..SMALL });
+    let with = |name: &str| file.chunks.iter().position(|chunk| chunk.definitions.iter().any(|own| own == name));
+    assert_eq!((with("outer"), with("first"), with("last")), (Some(0), Some(0), Some(file.chunks.len() - 1)));
+    assert!(file.chunks.len() > 1);
+}
+
+#[test]
+fn names_within_closures_blocks_and_tables_are_defined() {
+    let texts = [
+        ("javascript", "const outer = (x) => {\n  function inner(y) { return y }\n  return inner(x)\n}\n", "outer inner"),
+        (
+            "javascript",
+            "(function (root, factory) {\n  root.Shop = factory();\n})(this, function () {\n  var price, empty = function () {};\n  on(price, function sold() {});\n  return { close: function () {}, open() {} };\n});\n",
+            "empty sold close open",
+        ),
+        (
+            "typescript",
+            "describe('shop', () => {\n  const make = () => 1;\n  it('sells', () => {\n    class Till { ring() {} }\n  });\n});\n",
+            "make Till ring",
+        ),
+        (
+            "typescript",
+            "export default defineComponent({\n  methods: {\n    empty() { this.lines = [] },\n    total: () => 1,\n  },\n})\n",
+            "default methods empty total",
+        ),
+        ("typescript", "export interface Store {\n  get(): number\n  listen(to: () => void): void\n}\n", "Store get listen"),
+        (
+            "ruby",
+            "module Shop\n  module Types\n    class Basket\n      def total\n        1\n      end\n    end\n  end\nend\n",
+            "Shop Types Basket total",
+        ),
+        ("c", "enum verdict {\n  PASS,\n  FAIL = 1 << 2\n};\n", "verdict PASS FAIL"),
+        ("javascript", "Shop.prototype = {\n  close: function () {}\n};\n", "Shop close"),
+        ("lua", "return {\n  open = function()\n    local lock = function() end\n  end,\n}\n", "open lock"),
+        ("kotlin", "val timer = object : Timer() {\n  override fun run() {}\n}\n", "timer run"),
+        ("ruby", "describe 'x' do\n  def price\n    1\n  end\nend\n", "price"),
+        (
+            "elixir",
+            "defmodule A do\n  defmacro make(x) do\n    quote do\n      def made(y), do: y\n    end\n  end\nend\n",
+            "A make made",
+        ),
+        ("r", "outer <- function(x) {\n  inner <- function(y) {\n    y\n  }\n  inner(x)\n}\n", "outer inner"),
+        ("ocaml", "class shop = object\n  method private total x = x\nend\n", "shop total"),
+        ("haskell", "fold' :: a -> a\nfold' x = x\n", "fold'"),
+        ("haskell", "parse :: Value -> Maybe Text -> Text\nparse v t = v\n", "parse"),
+        ("rust", "static SHOP: Settings = Settings { open: true };\nconst LEAST: money::Price = money::NONE;\n", "SHOP LEAST"),
+        ("swift", "let shared: Manager = Manager()\n", "shared"),
+        ("julia", "@inline Base.zero(x::Bits) where T = 1\n", "zero"),
+    ];
+    for (language, text, expected) in texts {
+        let file = chunks_of(Language::from_name(language).unwrap(), text, &CutOptions::default());
+        let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+        assert_eq!(defined.join(" "), expected, "{language} {}", outline(&file));
+    }
+}
+
+#[test]
+fn a_wrapper_that_is_too_long_for_a_chunk_is_cut_by_what_it_holds() {
+    let function = |name: &str| format!("  function {name}() {{\n{}  }}\n", "    take('a line that fills it');\n".repeat(30));
+    let text = format!("var Shop = (function () {{\n{}{}  return {{}};\n}})();\n", function("open"), function("close"));
+    let options = CutOptions { max_chars: 1_500, ..CutOptions::default() };
+    let file = chunks_of(Language::JAVASCRIPT, &text, &options);
+    assert_lawful(&file, &text, &options);
+    let symbols: Vec<&str> = file.chunks.iter().map(|chunk| chunk.symbol.as_str()).collect();
+    assert_eq!(symbols, ["open", "close"]);
+    assert_eq!(file.chunks[0].definitions, ["Shop", "open"], "its first line is too short to stand alone");
+}
+
+#[test]
+fn a_class_is_defined_by_its_head_and_not_where_its_constructor_is_declared() {
+    let text = "class Shop {\npublic:\n  int total() {\n    return 1;\n  }\nprivate:\n  Shop(const Shop&);\n  int count();\n};\n";
+    let file = chunks_of(Language::CPP, text, &SMALL);
+    let defined: Vec<Vec<String>> = file.chunks.iter().map(|chunk| chunk.definitions.clone()).collect();
+    assert_eq!(defined, [vec!["Shop"], vec!["total"], vec!["count"]], "{}", outline(&file));
+}
+
+#[test]
+fn of_a_long_comment_and_a_declaration_the_part_with_the_declaration_defines_it() {
+    let texts = [
+        (Language::RUST, "pub struct Basket {\n    price: money::Price,\n}\n", "struct Basket"),
+        (Language::RUST, "pub fn basket(\n    of: &Shop,\n) -> Basket {\n    of.basket()\n}\n", "fn basket"),
+        (Language::JAVA, "class Basket\n  extends Base {\n  int total;\n}\n", "class Basket"),
+        (Language::CSHARP, "[Serializable]\npublic class Basket\n{\n  int total;\n}\n", "class Basket"),
+    ];
+    let options = CutOptions { max_chars: 1_500, ..CutOptions::default() };
+    for (language, declared, head) in texts {
+        let text = format!("{}{declared}", "/// Goods of a shop: a basket, the Basket.\n".repeat(200));
+        let file = chunks_of(language, &text, &options);
+        let is_named = |name: &String| name.eq_ignore_ascii_case("basket");
+        let defining: Vec<_> = file.chunks.iter().filter(|chunk| chunk.definitions.iter().any(is_named)).collect();
+        assert_eq!(defining.len(), 1, "{declared} {}", outline(&file));
+        assert!(text[defining[0].span.start_byte as usize..defining[0].span.end_byte as usize].contains(head), "{declared}");
+    }
+}
+
+#[test]
+fn a_macro_before_the_name_of_a_class_is_not_its_name() {
+    let text = "class SHOP_API Basket final : public Base<int>\n{\npublic:\n  int total() const { return 1; }\n};\nstruct SHOP_API(1) Item { int price; };\nclass AABB final {\n  int volume;\n};\nstruct KIND kind(int x) {\n  return make(x);\n}\n";
+    let file = chunks_of(Language::CPP, text, &CutOptions::default());
+    let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+    assert_eq!(defined, ["Basket", "total", "Item", "AABB", "kind"]);
+}
+
+#[test]
+fn a_comment_whose_lines_read_as_heads_belongs_to_what_follows() {
+    let text = "class SHOP_API Base\n{\n  int size();\n};\n\n/** Goods, in a basket.\n   An item (see below) {\n   Leaf (none) is {empty}\n   struct Other {\n*/\nclass SHOP_API(1) Basket final : public Base\n{\n  int total();\n};\n";
+    let file = chunks_of(Language::CPP, text, &SMALL);
+    let defined: Vec<&str> = file.chunks.iter().flat_map(|chunk| chunk.definitions.iter().map(String::as_str)).collect();
+    assert!(defined.contains(&"Basket") && !defined.iter().any(|name| ["item", "Leaf", "Other"].contains(name)), "{defined:?}");
+    let basket = file.chunks.iter().find(|chunk| chunk.definitions.iter().any(|name| name == "Basket"));
+    assert_eq!(basket.map(|chunk| chunk.span.start_line), Some(6));
+}
