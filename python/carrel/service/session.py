@@ -80,7 +80,7 @@ class Session:
         return next((name for name, other in self.names().items() if other is workspace), workspace.root.name)
 
     def names(self) -> dict[str, Workspace]:
-        """Return the open folders by what they are called in answers."""
+        """Return the open folders by what they are called in answers, and keep these names for `former_names`."""
         names = named(self.folders.values())
         self._named_last |= {name: workspace.root_key for name, workspace in names.items()}
         return names

@@ -171,15 +171,12 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
         }
     };
     look(node);
+    // A type or value is used here, unless the type is written out in place.
+    let named_type = node.child_by_field_name("type").filter(|node| node.child_by_field_name("body").is_none());
+    let used = [named_type, node.child_by_field_name("value")];
     let mut cursor = node.walk();
-    for (i, child) in node.named_children(&mut cursor).take(64).enumerate() {
-        // A type or value is used here, unless the type is written out in place.
-        let is_used = match node.field_name_for_named_child(i as u32) {
-            Some("value") => true,
-            Some("type") => child.child_by_field_name("body").is_none(),
-            _ => child.kind() == "type_annotation",
-        };
-        if is_used {
+    for child in node.named_children(&mut cursor).take(64) {
+        if used.contains(&Some(child)) || child.kind() == "type_annotation" {
             continue;
         }
         look(child);

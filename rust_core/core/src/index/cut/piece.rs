@@ -323,7 +323,7 @@ fn weight(piece: &Piece) -> (bool, usize) {
     (piece.is_named_unit(), if matches!(piece.joins, Joins::Clause | Joins::Header(_)) { usize::MAX } else { piece.len() })
 }
 
-/// Where a text declares a name: where it stands as in the signature, after the same word, else where it stands first.
+/// Return where a text declares a name: where it stands as in the signature, after the same word, else where it stands first.
 fn declared_at(text: &str, name: &str, signature: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let word = |text: &str, word: &str| {
