@@ -124,6 +124,7 @@ async def test_a_place_that_was_given_opens_after_another_folder_of_its_name_joi
         assert [hit["path"] for hit in place["hits"] if hit["score"] >= 0.9] == ["red-app/lib/loop.py"]
         only = await client.request("carrel/search", {"query": "settings_of", "filters": {"pathGlob": "app/**"}})
         assert paths(only) == ["red-app/lib/loop.py"]
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [joined]}})
 
 
 async def test_the_places_that_hold_a_word_are_those_of_all_folders(opened: Start, money: Path, kitchen: Path) -> None:
