@@ -36,7 +36,7 @@ def test_what_is_there_is_given(text: str) -> None:
 
 
 def test_who_asks_gets_the_nearest_places_where_nothing_is_sure() -> None:
-    found = ask(VIEW, "how long does a payment wait before the next try?", limit=10)
+    found = ask(VIEW, "how long does it wait before the next try?", limit=10)
     assert found.confidence < UNSURE
     assert found.answer[0].chunk.path == "shop/retry_schedule.py"
     assert len(found.answer) <= GUESSES < len(found.hits)

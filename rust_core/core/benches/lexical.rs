@@ -66,7 +66,7 @@ fn lexical(c: &mut Criterion) {
         c.bench_function(&format!("bm25f, {name}"), |b| {
             b.iter(|| {
                 let terms = Terms::new(&views, &statistics, black_box(&query));
-                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+                bm25f(&views, &terms, 50, &FieldWeights::default(), &token)
             });
         });
     }
@@ -82,14 +82,14 @@ fn lexical(c: &mut Criterion) {
             let statistics = Statistics::new(&views);
             b.iter(|| {
                 let terms = Terms::new(&views, &statistics, black_box(&query));
-                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+                bm25f(&views, &terms, 50, &FieldWeights::default(), &token)
             });
         });
         c.bench_function(&format!("bm25f, {name}, the first question after a commit, every second file deleted"), |b| {
             b.iter(|| {
                 let statistics = Statistics::new(&views);
                 let terms = Terms::new(&views, &statistics, black_box(&query));
-                bm25f(&views, &statistics, &terms, 50, &FieldWeights::default(), &token)
+                bm25f(&views, &terms, 50, &FieldWeights::default(), &token)
             });
         });
     }

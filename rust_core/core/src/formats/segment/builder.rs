@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::types::{Chunk, FileProperties, SecretSpan};
 use crate::formats::bytes::{put_bytes, put_varint, put_zigzag};
 use crate::formats::postings::dictionary::DictionaryWriter;
-use crate::formats::postings::fields::{Frequencies, code_length};
+use crate::formats::postings::fields::Frequencies;
 use crate::formats::postings::terms::{ChunkTerms, Field, Occurrence, definition_hash, length_codes};
 use crate::formats::vectors::{Planes, VectorRow, Vectors};
 
@@ -23,7 +23,6 @@ pub struct FileDraft {
     record: Vec<u8>,
     chunks: Vec<Chunk>,
     occurrences: Vec<Occurrence>,
-    length_sums: [u64; 3],
     lengths: Vec<[u8; 3]>,
     pub(super) vectors: Vectors,
     /// Vectors of further models, each with its dimensions.
@@ -49,12 +48,7 @@ impl FileDraft {
             terms.add(Field::Path, file.path);
             terms.add(Field::Body, text.get(span).unwrap_or_default());
             let lengths = terms.finish(i as u32, &mut draft.occurrences);
-            let codes = length_codes(lengths);
-            // Sums are of what the codes stand for, so that a merge, which has only those, comes to the same averages.
-            for (sum, code) in draft.length_sums.iter_mut().zip(codes) {
-                *sum += code_length(code) as u64;
-            }
-            draft.lengths.push(codes);
+            draft.lengths.push(length_codes(lengths));
             let mut defined: Vec<u64> = chunk.definitions.iter().map(|d| definition_hash(d)).collect();
             defined.sort_unstable();
             defined.dedup();
@@ -129,7 +123,6 @@ pub(super) struct Sections {
     pub dim: usize,
     pub files: u32,
     pub chunks: u32,
-    pub length_sums: [u64; 3],
     file_starts: Vec<u8>,
     file_offsets: Vec<u8>,
     file_data: Vec<u8>,
@@ -200,14 +193,8 @@ impl Sections {
 
     pub fn finish(mut self, words: &DictionaryWriter) -> Vec<u8> {
         self.file_starts.extend_from_slice(&self.chunks.to_le_bytes());
-        let header = Header {
-            dim: self.dim as u32,
-            files: self.files,
-            chunks: self.chunks,
-            terms: words.terms,
-            length_sums: self.length_sums,
-            ..Header::default()
-        };
+        let header =
+            Header { dim: self.dim as u32, files: self.files, chunks: self.chunks, terms: words.terms, ..Header::default() };
         for (dim, vectors) in self.models.values_mut() {
             vectors.push_zeros(self.chunks as usize - vectors.len(), *dim);
         }
@@ -269,7 +256,7 @@ impl SegmentBuilder {
 
     /// Add a file. Files keep the order in which they are pushed.
     pub fn push(&mut self, draft: FileDraft) {
-        let FileDraft { record, chunks, occurrences, length_sums, lengths, vectors, models, properties, secrets, marks } = draft;
+        let FileDraft { record, chunks, occurrences, lengths, vectors, models, properties, secrets, marks } = draft;
         let Self { sections, occurrences: all } = self;
         let first = sections.chunks;
         sections.begin_file(&record, &properties, &secrets, marks);
@@ -283,9 +270,6 @@ impl SegmentBuilder {
             let fitting = vectors.fits(chunks.len(), *dim);
             // Of other dimensions than before they are of no use.
             let _ = sections.push_vectors_of(*model, *dim, fitting.then(|| vectors.planes()), chunks.len());
-        }
-        for (sum, more) in sections.length_sums.iter_mut().zip(length_sums) {
-            *sum += more;
         }
         all.extend(occurrences.into_iter().map(|o| Occurrence { chunk: o.chunk + first, ..o }));
     }

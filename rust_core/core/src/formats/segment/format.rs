@@ -10,7 +10,7 @@
 //! 16   8  length of the whole file
 //! 24   8  xxh3_64 of every byte from 32 on, its seed version << 32 | dimensions
 //! 32   4  files          36  4  chunks        40  8  terms
-//! 48  24  sum of field lengths in terms: name, path, body (3 x u64)
+//! 48  24  unused, 0 (segments of before have sums of lengths)
 //! 72   4  sections       76  4  unused, 0
 //! 80   .  section table, an entry for each: tag u16, model u16, flags u32, offset u64, length u64
 //! .    .  the sections
@@ -67,6 +67,7 @@ pub const CHECKED_FROM: usize = 32;
 pub const CHUNKS_PER_BLOCK: usize = 16;
 /// Where vectors are aligned to.
 const VECTOR_ALIGNMENT: usize = 64;
+const UNUSED_AT: usize = 48;
 /// Where the number of sections stands, and in version 3 the table.
 const COUNT_AT: usize = 72;
 const TABLE_AT: usize = 80;
@@ -169,8 +170,6 @@ pub struct Header {
     pub chunks: u32,
     /// Number of terms.
     pub terms: u64,
-    /// Sum of field lengths over all chunks.
-    pub length_sums: [u64; 3],
     /// Byte offset and length of each section; nothing for those that the segment lacks.
     pub sections: [Place; Section::ALL.len()],
     /// The further models' sections.
@@ -233,9 +232,7 @@ pub fn assemble(header: &Header, parts: &[Part<'_>]) -> Vec<u8> {
     out.extend_from_slice(&header.files.to_le_bytes());
     out.extend_from_slice(&header.chunks.to_le_bytes());
     out.extend_from_slice(&header.terms.to_le_bytes());
-    for sum in header.length_sums {
-        out.extend_from_slice(&sum.to_le_bytes());
-    }
+    out.extend_from_slice(&[0; COUNT_AT - UNUSED_AT]);
     out.extend_from_slice(&(parts.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 4]);
     for (part, offset) in parts.iter().zip(&offsets) {
@@ -295,7 +292,6 @@ pub fn open(file: &[u8], path: &Path) -> Result<Header> {
         files: read_u32(file, 32),
         chunks: read_u32(file, 36),
         terms: read_u64(file, 40),
-        length_sums: [read_u64(file, 48), read_u64(file, 56), read_u64(file, 64)],
         ..Header::default()
     };
     if version == VERSION {

@@ -5,7 +5,7 @@ use super::{FileMask, Segment};
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::formats::postings::dictionary::DictionaryWriter;
-use crate::formats::postings::fields::{Frequencies, code_length};
+use crate::formats::postings::fields::Frequencies;
 use crate::formats::postings::list::PostingList;
 
 const GONE: u32 = u32::MAX;
@@ -53,11 +53,7 @@ fn copy_file(segment: &Segment, file: u32, sections: &mut Sections, new_chunks: 
         new_chunks[old as usize] = sections.chunks;
         sections.push_chunk(&chunk);
     });
-    let lengths = &segment.lengths()[rows.start * 3..rows.end * 3];
-    for (i, code) in lengths.iter().enumerate() {
-        sections.length_sums[i % 3] += code_length(*code) as u64;
-    }
-    sections.lengths.extend_from_slice(lengths);
+    sections.lengths.extend_from_slice(&segment.lengths()[rows.start * 3..rows.end * 3]);
     let own = segment.has_vectors().then(|| segment.vectors().rows(rows.clone(), segment.dim()));
     sections.push_vectors(own, rows.len());
     for model in segment.further_models() {

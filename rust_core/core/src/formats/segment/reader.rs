@@ -407,11 +407,6 @@ impl Segment {
         self.section(Section::Lengths)
     }
 
-    /// Sum of field lengths over all chunks.
-    pub(crate) fn length_sums(&self) -> [u64; 3] {
-        self.header.length_sums
-    }
-
     /// The terms.
     pub(crate) fn dictionary(&self) -> Dictionary<'_> {
         Dictionary {

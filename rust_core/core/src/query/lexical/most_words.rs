@@ -5,7 +5,6 @@
 use super::query::Terms;
 use super::score::{FieldWeights, Scorer};
 use super::search::{RatedList, score_view};
-use super::statistics::Statistics;
 use crate::base::cancel::CancelToken;
 use crate::base::error::Result;
 use crate::query::top_k::{Scored, TopK};
@@ -17,14 +16,8 @@ const MOST_WEIGHT: f32 = 5.0;
 const PRESENCE: FieldWeights = FieldWeights { name: 0.0, path: 0.0, body: 3.0 };
 
 /// The `k` chunks that hold most of a text's terms: by BM25F without a rarer word's greater weight, and hardly with its frequency.
-pub fn most_words(
-    views: &[View<'_>],
-    statistics: &Statistics,
-    Terms(terms): &Terms<'_>,
-    k: usize,
-    cancel: &CancelToken,
-) -> Result<Vec<Scored>> {
-    let scorer = Scorer::new(statistics, &PRESENCE);
+pub fn most_words(views: &[View<'_>], Terms(terms): &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<Scored>> {
+    let scorer = Scorer::new(&PRESENCE);
     let mut best = TopK::new(views, k, f32::MIN_POSITIVE);
     for (i, view) in views.iter().enumerate() {
         cancel.check()?;

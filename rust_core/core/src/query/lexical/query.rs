@@ -55,13 +55,12 @@ impl<'a> Terms<'a> {
 /// The `k` best chunks for a question of these terms, which were looked up in the same segments in the same order.
 pub fn bm25f(
     views: &[View<'_>],
-    statistics: &Statistics,
     Terms(terms): &Terms<'_>,
     k: usize,
     weights: &FieldWeights,
     cancel: &CancelToken,
 ) -> Result<LexicalHits> {
-    let scorer = Scorer::new(statistics, weights);
+    let scorer = Scorer::new(weights);
     let mut best = TopK::new(views, k, f32::MIN_POSITIVE);
     for (i, view) in views.iter().enumerate() {
         cancel.check()?;

@@ -1,15 +1,14 @@
-//! How common words are and how long texts are, counted over live chunks alone.
+//! How common words are, counted over live chunks alone.
 //!
-//! Segments keep the lists and sums of all their chunks, deleted ones too. Scores that counted those would depend on which edits
-//! and merges an index has seen. So what dead chunks add is taken off: for lengths once a snapshot, for a term when it is asked for
-//! the first time, by looking into its list where dead chunks are.
+//! Segments keep the lists of all their chunks, deleted ones too. Scores that counted those would depend on which edits and merges
+//! an index has seen. So what dead chunks add is taken off, for a term when it is asked for the first time, by looking into its
+//! list where dead chunks are.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::base::sync::locked;
-use crate::formats::postings::fields::code_length;
 use crate::formats::postings::list::PostingList;
 use crate::query::view::View;
 
@@ -17,9 +16,6 @@ use crate::query::view::View;
 #[derive(Debug, Default)]
 pub struct Statistics {
     chunks: u64,
-    files: u64,
-    /// Terms in each field.
-    lengths: [u64; 3],
     /// The dead chunks of each view.
     dead: Vec<Vec<Range<u32>>>,
     /// Live chunks that hold a term, by its hash, for those that had to be looked for.
@@ -35,17 +31,6 @@ impl Statistics {
             let dead = view.dead_ranges();
             let dead_chunks: u32 = dead.iter().map(|range| range.end - range.start).sum();
             statistics.chunks += u64::from(view.segment.chunk_count().saturating_sub(dead_chunks));
-            statistics.files += u64::from(view.files.count());
-            let mut lengths = view.segment.length_sums();
-            let codes = view.segment.lengths().as_chunks::<3>().0;
-            for chunk in dead.iter().filter_map(|range| codes.get(range.start as usize..range.end as usize)).flatten() {
-                for (sum, &code) in lengths.iter_mut().zip(chunk) {
-                    *sum = sum.saturating_sub(u64::from(code_length(code)));
-                }
-            }
-            for (sum, more) in statistics.lengths.iter_mut().zip(lengths) {
-                *sum = sum.saturating_add(more);
-            }
             statistics.dead.push(dead);
         }
         statistics
@@ -54,16 +39,6 @@ impl Statistics {
     /// Live chunks.
     pub(super) fn chunks(&self) -> u64 {
         self.chunks
-    }
-
-    /// Terms that each field of a chunk has on average, at least 1.
-    pub(super) fn average_lengths(&self) -> [f32; 3] {
-        self.lengths.map(|sum| (sum as f32 / self.chunks.max(1) as f32).max(1.0))
-    }
-
-    /// Terms that the bodies of a file have on average, at least 1.
-    pub(super) fn average_file(&self) -> f32 {
-        (self.lengths[2] as f32 / self.files.max(1) as f32).max(1.0)
     }
 
     /// In how many live chunks the term `hash` stands, whose list in each view is given.

@@ -1,5 +1,6 @@
 //! Pruned search against scoring everything, and what people expect of a search.
 
+use super::score::ORDINARY;
 use super::{
     FieldWeights, Statistics, Terms, bm25f, covering_chunks, definitions, evidence, most_words, near_names, outline, rare_names,
     rarities, related_files,
@@ -47,16 +48,17 @@ fn terms<'a>(views: &[View<'a>], query: &str) -> Terms<'a> {
 fn ask(segment: &Segment, query: &str) -> Vec<String> {
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment, files: &files }];
-    let found = bm25f(&views, &Statistics::new(&views), &terms(&views, query), 10, &FieldWeights::default(), &CancelToken::new())
-        .unwrap();
+    let found = bm25f(&views, &terms(&views, query), 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     found.hits.iter().map(|h| segment.chunk(h.chunk).symbol).collect()
 }
 
 #[test]
 fn names_count_more_than_paths_and_paths_more_than_bodies() {
+    let [call, check, nothing] =
+        ["authenticate(user)", "check(user)", "nothing(user)"].map(|text| text.to_owned() + &" more".repeat(75));
     let segment = segment(&[
-        ("src/a.py", &[("call", "return authenticate(user)"), ("authenticate", "return check(user)")]),
-        ("src/authenticate.py", &[("other", "return nothing(user)")]),
+        ("src/a.py", &[("call", &call), ("authenticate", &check)]),
+        ("src/authenticate.py", &[("other", &nothing)]),
         ("src/b.py", &[("unrelated", "x = 1")]),
     ]);
     assert_eq!(ask(&segment, "authenticate"), ["authenticate", "other", "call"]);
@@ -113,7 +115,7 @@ fn most_words_count_more_than_the_rarest_and_less_in_a_long_chunk() {
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];
     let question = terms(&views, "could not open the file customers");
-    let found = most_words(&views, &Statistics::new(&views), &question, 3, &CancelToken::new()).unwrap();
+    let found = most_words(&views, &question, 3, &CancelToken::new()).unwrap();
     assert_eq!(found.iter().map(|one| segment.chunk(one.chunk).symbol).collect::<Vec<_>>(), ["message", "long", "value"]);
 }
 
@@ -234,15 +236,14 @@ fn pruning_changes_nothing() {
     for ranks in [&[1900, 1, 2, 3, 4][..], &[1, 2, 3, 4, 5], &[77, 500, 1, 12], &[1]] {
         let query = &ranks.iter().map(|r| word_of_rank(*r)).collect::<Vec<_>>().join(" ");
         let views = [View { segment: &segment, files: &files }];
-        let found = bm25f(&views, &Statistics::new(&views), &terms(&views, query), 20, &weights, &CancelToken::new()).unwrap();
+        let found = bm25f(&views, &terms(&views, query), 20, &weights, &CancelToken::new()).unwrap();
         let live: Vec<(usize, &String)> = texts.iter().enumerate().filter(|(i, _)| i % 3 != 0).collect();
         let mut expected = plain_bm25(&live, query);
         expected.truncate(20);
         for (hit, (score, i)) in found.hits.iter().zip(&expected) {
             assert!((hit.score - score).abs() < 1e-3, "{query}: {hit:?} {score} {i}");
             let words: Vec<_> = texts[hit.chunk as usize].split(' ').collect();
-            let mut matched =
-                evidence(&views, &Statistics::new(&views), &terms(&views, query), &[(0, hit.chunk)]).remove(0).matched;
+            let mut matched = evidence(&views, &terms(&views, query), &[(0, hit.chunk)]).remove(0).matched;
             let mut held: Vec<_> = query.split(' ').filter(|t| words.contains(t)).collect();
             matched.sort_unstable();
             held.sort_unstable();
@@ -252,11 +253,10 @@ fn pruning_changes_nothing() {
     }
 }
 
-/// BM25 over these texts and no others, from the textbook.
+/// BM25 over these texts and no others, from the textbook but for the length that lengths are compared with.
 fn plain_bm25(texts: &[(usize, &String)], query: &str) -> Vec<(f32, usize)> {
     let documents: Vec<Vec<&str>> = texts.iter().map(|(_, t)| t.split(' ').collect()).collect();
     let length = |d: &[&str]| code_length(length_code(d.len() as u32)) as f32;
-    let average = documents.iter().map(|d| length(d)).sum::<f32>() / documents.len() as f32;
     let mut scores: Vec<_> = texts.iter().map(|&(i, _)| (0.0, i)).collect();
     for term in query.split(' ') {
         let count = documents.iter().filter(|d| d.contains(&term)).count() as f32;
@@ -265,7 +265,7 @@ fn plain_bm25(texts: &[(usize, &String)], query: &str) -> Vec<(f32, usize)> {
             // Frequencies in these texts are small enough for the coarse scale to be exact, up to 6.
             let frequency = document.iter().filter(|w| **w == term).count() as f32;
             let frequency = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 8.0, 8.0, 10.0, 10.0, 12.0][frequency as usize];
-            score.0 += idf * frequency / (frequency + 1.2 * (0.25 + 0.75 * length(document) / average));
+            score.0 += idf * frequency / (frequency + 1.2 * (0.25 + 0.75 * length(document) / ORDINARY[2]));
         }
     }
     scores.retain(|s| s.0 > 0.0);
@@ -282,12 +282,7 @@ fn a_file_speaks_with_all_its_chunks() {
     ]);
     let files = FileMask::new_all(segment.file_count());
     let views = [View { segment: &segment, files: &files }];
-    let found = evidence(
-        &views,
-        &Statistics::new(&views),
-        &terms(&views, "connection pool timeouts"),
-        &[(0, 4), (0, 1), (0, 3), (7, 0), (0, 0), (0, 99)],
-    );
+    let found = evidence(&views, &terms(&views, "connection pool timeouts"), &[(0, 4), (0, 1), (0, 3), (7, 0), (0, 0), (0, 99)]);
     let shares: Vec<f32> = found.iter().map(|e| e.file_share).collect();
     assert!(shares[1] > 2.0 * shares[2] && shares[2] > 0.0, "{shares:?}");
     assert!((shares[1] - shares[4]).abs() < f32::EPSILON, "chunks of one file");
@@ -295,31 +290,16 @@ fn a_file_speaks_with_all_its_chunks() {
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     assert_eq!(found[1].matched, ["pool"]);
     assert!((found[1].covered - 1.0 / 3.0).abs() < 1e-6);
-    let ranked = bm25f(
-        &views,
-        &Statistics::new(&views),
-        &terms(&views, "connection pool timeouts"),
-        10,
-        &FieldWeights::default(),
-        &CancelToken::new(),
-    )
-    .unwrap();
+    let ranked =
+        bm25f(&views, &terms(&views, "connection pool timeouts"), 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     for hit in &ranked.hits {
-        let alone =
-            &evidence(&views, &Statistics::new(&views), &terms(&views, "connection pool timeouts"), &[(hit.view, hit.chunk)])[0];
+        let alone = &evidence(&views, &terms(&views, "connection pool timeouts"), &[(hit.view, hit.chunk)])[0];
         assert!((alone.share - hit.score / ranked.possible).abs() < 1e-6, "evidence is what the search scores");
     }
     let rare = rarities(&views, &Statistics::new(&views), &["connection", "pool", "nowhere"]);
     assert!(rare[1] <= rare[0] && rare[0] < rare[2], "{rare:?}");
-    let found = bm25f(
-        &views,
-        &Statistics::new(&views),
-        &terms(&views, "connection pool unheard"),
-        10,
-        &FieldWeights::default(),
-        &CancelToken::new(),
-    )
-    .unwrap();
+    let found =
+        bm25f(&views, &terms(&views, "connection pool unheard"), 10, &FieldWeights::default(), &CancelToken::new()).unwrap();
     assert!(found.hits.iter().all(|hit| hit.score < found.possible));
 }
 

@@ -192,6 +192,6 @@ impl Searcher {
             }
         };
         let scope = Scope::default();
-        docs.iter().zip(&chunks).zip(evidence(&self.views(&scope), self.statistics(), terms, &chunks)).map(of).collect()
+        docs.iter().zip(&chunks).zip(evidence(&self.views(&scope), terms, &chunks)).map(of).collect()
     }
 }

@@ -143,7 +143,7 @@ impl Searcher {
     fn lexical_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
         self.widening(k, scope.filter, |k| {
-            let found = bm25f(&views, self.statistics(), terms, k, &FieldWeights::default(), cancel)?;
+            let found = bm25f(&views, terms, k, &FieldWeights::default(), cancel)?;
             Ok(found.hits.iter().map(|&hit| Scored { score: hit.score / found.possible, ..hit }).collect())
         })
     }
@@ -165,7 +165,7 @@ impl Searcher {
     /// The `k` chunks that hold most of these terms, however rare each is.
     fn most_words_within(&self, scope: &Scope<'_>, terms: &Terms<'_>, k: usize, cancel: &CancelToken) -> Result<Vec<ScoredDoc>> {
         let views = self.views(scope);
-        self.widening(k, scope.filter, |k| most_words(&views, self.statistics(), terms, k, cancel))
+        self.widening(k, scope.filter, |k| most_words(&views, terms, k, cancel))
     }
 
     /// The chunks that hold a name of `text` which hardly any chunk holds; `terms` are those of the text.

@@ -156,9 +156,9 @@ fn answers(views: &[View<'_>], k: usize) -> Vec<String> {
     let mut out = Vec::new();
     for query in ["user", "getUser parse a", "the b c d self", "nothing", "dir1 a é"] {
         let terms = Terms::new(views, &statistics, query);
-        let found = bm25f(views, &statistics, &terms, k, &FieldWeights::default(), &token).unwrap();
+        let found = bm25f(views, &terms, k, &FieldWeights::default(), &token).unwrap();
         let places: Vec<(u32, u32)> = found.hits.iter().map(|hit| (hit.view, hit.chunk)).collect();
-        for (hit, evidence) in found.hits.iter().zip(evidence(views, &statistics, &terms, &places)) {
+        for (hit, evidence) in found.hits.iter().zip(evidence(views, &terms, &places)) {
             out.push(format!("{query}: {} {} {evidence:?}", name(hit.view, hit.chunk), hit.score));
         }
     }
