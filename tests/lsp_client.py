@@ -61,9 +61,9 @@ class LspClient(PlainClient):
                 await self._arrived.wait()
         return matches()[0]
 
-    def open(self, path: Path, text: str) -> None:
+    def open(self, path: Path, text: str, language: str = "") -> None:
         """Open a document in the client's imagined editor."""
-        item = {"uri": path_to_uri(str(path)), "languageId": "", "version": 1, "text": text}
+        item = {"uri": path_to_uri(str(path)), "languageId": language, "version": 1, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": item})
 
     def change(self, path: Path, text: str, version: int = 2) -> None:

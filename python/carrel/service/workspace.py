@@ -107,7 +107,7 @@ class Workspace:
             self.run_interactive,
             IndexingEvents(self.open, renew, self._changed, progressed, self._lifecycle.failed),
         )
-        self.buffers = Buffers(root, self.run_interactive, unsettled=self.queue.concerns)
+        self.buffers = Buffers(root, self.run_interactive, self.queue.concerns, self.indexing.changed_on_disk)
         self.indexing.buffers = self.buffers
         self.watch = FolderWatch(
             root,

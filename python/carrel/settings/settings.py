@@ -108,7 +108,7 @@ class Settings:
     )
     languages: tuple[tuple[str, str], ...] = _setting(
         (),
-        'Languages by globs (`{"*.inc": "php"}`), else by name and content.',
+        'Languages by globs (`{"*.inc": "php"}`), else by name, content, or what an editor opens it as.',
         workspace="any",
     )
     editor_languages: tuple[tuple[str, str], ...] = _setting(

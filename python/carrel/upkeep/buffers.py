@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from carrel.model.editor_languages import language_of
 from carrel.model.errors import CarrelError
 from carrel.system.background import Debouncer
 
@@ -30,14 +31,21 @@ _TYPING_SECONDS = 0.3
 class Buffers:
     """The open documents of one workspace, by relative path."""
 
-    def __init__(self, root: Path, run: RunInteractive, *, unsettled: Callable[[str], bool]) -> None:
-        """Take what runs native work on a thread; `unsettled(path)` tells that the index has yet to see the file on disk."""
+    def __init__(
+        self, root: Path, run: RunInteractive, unsettled: Callable[[str], bool], changed: Callable[[tuple[str]], None]
+    ) -> None:
+        """Take what runs native work on a thread.
+
+        `unsettled(path)` tells that the index has yet to see the file on disk; `changed(paths)` has files read from there again.
+        """
         self._root = root
         self._run = run
         self._typing = Debouncer(_TYPING_SECONDS, self._flush_later)
         self._unsettled = unsettled
+        self._changed = changed
         self._texts: dict[str, Callable[[], str]] = {}
         self._uris: dict[str, str] = {}  # of documents that have no file
+        self._languages: dict[str, str] = {}  # as the editor names them
         self._dirty: set[str] = set()
         self._overlaid: set[str] = set()
         self._lock = asyncio.Lock()
@@ -66,11 +74,15 @@ class Buffers:
         """Tell whether the path stands for a document or a file."""
         return path in self._texts or os.path.lexists(self._root / path)
 
-    def opened(self, path: str, text: Callable[[], str], uri: str | None = None) -> None:
-        """Note a document; `text` gives what it holds whenever it is asked. One without a file is known by its URI."""
+    def opened(self, path: str, text: Callable[[], str], uri: str | None = None, language: str = "") -> None:
+        """Note a document; `text` gives what it holds whenever it is asked. One without a file is known by its URI.
+
+        The editor's `language` counts where neither settings nor the file say one.
+        """
         self._texts[path] = text
         if uri is not None:
             self._uris[path] = uri
+        self._languages[path] = language
         self.changed(path)
 
     def changed(self, path: str) -> None:
@@ -83,8 +95,8 @@ class Buffers:
 
     def closed(self, path: str) -> None:
         """Forget a document; its file on disk answers again."""
-        self._texts.pop(path, None)
-        self._uris.pop(path, None)
+        for kept in (self._texts, self._uris, self._languages):
+            kept.pop(path, None)
         self._dirty.add(path)
         self._flush_later()
 
@@ -130,8 +142,13 @@ class Buffers:
         keep = path in self._overlaid and (index.store.role == "follower" or self._unsettled(path))
         now_overlaid = path in self._overlaid
 
+        named = False
+
         def work(token: CancelToken) -> None:
-            nonlocal now_overlaid
+            nonlocal now_overlaid, named
+            language = language_of(self._languages.get(path, ""))
+            if language not in (None, "text"):  # editors call so what they know nothing of
+                named = index.store.name_language(path, language)
             now_overlaid = self._overlay(index, path, text, keep or self._unsettled(path), token)
 
         try:
@@ -142,6 +159,8 @@ class Buffers:
         except asyncio.CancelledError:
             self._dirty.add(path)
             raise
+        if named:
+            self._changed((path,))
         if now_overlaid:
             self._overlaid.add(path)
         else:

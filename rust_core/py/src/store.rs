@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use carrel_core::base::language::Language;
 use carrel_core::workspace::handle::{LanguageGlobs, StoreConfig};
 use carrel_core::workspace::store::{Batch, Plan, Store};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::to_python;
@@ -262,6 +264,12 @@ impl PyStore {
 
     fn refusal(&self, py: Python<'_>, path: &str) -> Option<String> {
         py.detach(|| self.0.access_error(path)).map(|reason| reason.to_string())
+    }
+
+    fn name_language(&self, py: Python<'_>, path: &str, language: &str) -> PyResult<bool> {
+        let language =
+            Language::from_name(language).ok_or_else(|| PyValueError::new_err(format!("{language:?} is no language")))?;
+        Ok(py.detach(|| self.0.name_language(path, language)))
     }
 
     fn holds(&self, py: Python<'_>, path: &str, data: &[u8]) -> bool {

@@ -265,7 +265,7 @@ class Documents:
     def _open(self, uri: str, language: str) -> None:
         if place := self._locate(uri):
             workspace, path = place
-            workspace.buffers.opened(path, lambda: self._text(uri))
+            workspace.buffers.opened(path, lambda: self._text(uri), language=language)
         elif is_untitled(uri) and self._session.folders:
             workspace = self._session.workspace(None)
             path = path_for(uri, language, workspace.buffers.is_taken)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::base::file_state::Stamp;
+use crate::base::language::Language;
 use crate::base::masked_text::Unmasked;
 use crate::formats::segment::{FileMask, FileRef, Segment};
 
@@ -158,6 +159,11 @@ impl SegmentSet {
     /// Where the live version of `path` is.
     pub fn find(&self, path: &str) -> Option<FileLocation> {
         self.segments.iter().enumerate().find_map(|(segment, s)| s.find(path).map(|file| FileLocation { segment, file }))
+    }
+
+    /// The language that the live version of `path` was read as.
+    pub fn language(&self, path: &str) -> Option<Language> {
+        self.find(path).map(|place| self.segments[place.segment].segment.file(place.file).language)
     }
 
     /// Take `path` out; tells where it was.

@@ -1,11 +1,14 @@
 //! A workspace as the store and its snapshots share it: its settings, which of its files may be read, and how texts are masked.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::base::error::{Error, Result};
 use crate::base::language::Language;
+use crate::base::sync::locked;
 use crate::base::types::SkipReason;
 use crate::index::cut::CutOptions;
 use crate::index::secrets::SecretOptions;
@@ -76,13 +79,15 @@ pub(crate) struct WorkspaceHandle {
     /// `None` in memory.
     pub access: Option<AccessPolicy>,
     masker: Masker,
+    /// The languages that an editor gives to files which say none themselves.
+    pub editor_languages: Mutex<BTreeMap<String, Language>>,
 }
 
 impl WorkspaceHandle {
     pub fn new(config: StoreConfig) -> Result<Self> {
         let access = (!config.in_memory).then(|| AccessPolicy::new(&config.root, &config.walk));
         let masker = Masker::new(&config.secrets)?;
-        Ok(Self { config, access, masker })
+        Ok(Self { config, access, masker, editor_languages: Mutex::default() })
     }
 
     /// The workspace's root, held open for files that are to be read.
@@ -115,7 +120,9 @@ impl WorkspaceHandle {
 
     /// Tell the language of a text that was read, or why it is of no use. What is kept in memory only are texts for people.
     pub fn language_of(&self, path: &str, text: &str) -> std::result::Result<Language, SkipReason> {
-        match self.config.languages.of(path).unwrap_or_else(|| Language::of_file(path, text)) {
+        let stated = self.config.languages.of(path).unwrap_or_else(|| Language::of_file(path, text));
+        let of_editor = || locked(&self.editor_languages).get(path).copied();
+        match if stated == Language::OTHER { of_editor().unwrap_or(stated) } else { stated } {
             Language::OTHER if self.config.in_memory => Ok(Language::TEXT),
             Language::OTHER if !has_words(text) => Err(SkipReason::NoWords),
             language => Ok(language),

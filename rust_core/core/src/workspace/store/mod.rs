@@ -26,6 +26,7 @@ pub use commit::Commit;
 pub use plan::Plan;
 
 use crate::base::error::{Error, Result};
+use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
 use crate::formats::database::{Database, DatabaseFile};
@@ -171,6 +172,13 @@ impl Store {
     /// Why this file may not be read or sent; `None` if it may.
     pub fn access_error(&self, path: &str) -> Option<SkipReason> {
         self.workspace.access.as_ref().and_then(|access| access.check(path).err())
+    }
+
+    /// Note which language an editor gives to a file. It counts where neither settings nor name nor text say one; the next plan
+    /// holds the file if the index has it without a language, which is what is returned.
+    pub fn name_language(&self, path: &str, language: Language) -> bool {
+        locked(&self.workspace.editor_languages).insert(path.to_owned(), language);
+        locked(&self.current).disk.language(path) == Some(Language::OTHER)
     }
 
     /// Whether the file at `path` may be read and holds exactly these bytes.

@@ -9,6 +9,7 @@ use super::plan::{Mode, Plan, PlannedFile, Queue};
 use crate::base::cancel::CancelToken;
 use crate::base::error::{Error, Result};
 use crate::base::file_state::Stamp;
+use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
 use crate::index::segment_set::SegmentSet;
@@ -42,7 +43,7 @@ impl Store {
         }
         let mut session = access.session();
         let (set, statuses) = self.known();
-        let mut classifier = ChangeClassifier::new(&statuses, Mode::Check);
+        let mut classifier = self.classifier(&set, &statuses, Mode::Check);
         let mut folders: Vec<&str> = Vec::new();
         for path in &paths {
             cancel.check()?;
@@ -110,6 +111,12 @@ impl Store {
         Ok(behind)
     }
 
+    fn classifier<'a>(&self, set: &SegmentSet, statuses: &'a FileStatusTable, mode: Mode) -> ChangeClassifier<'a> {
+        let mut named: BTreeSet<String> = locked(&self.workspace.editor_languages).keys().cloned().collect();
+        named.retain(|path| set.language(path) == Some(Language::OTHER));
+        ChangeClassifier { statuses, mode, named, plan: Plan::default(), queue: Queue::default(), wanted: BTreeSet::new() }
+    }
+
     fn compare(&self, cancel: &CancelToken, mode: Mode) -> Result<Plan> {
         self.check_open()?;
         if self.workspace.config.in_memory {
@@ -129,7 +136,7 @@ impl Store {
                 stamps.insert(file.path, Stamp { checked_ns: 0, ..set.stamp(place) });
             }
         }
-        let mut classifier = ChangeClassifier::new(&statuses, mode);
+        let mut classifier = self.classifier(&set, &statuses, mode);
         let mut seen: Vec<String> = Vec::new();
         for file in walk.files {
             if statuses.unusable.contains_key(&file.path) {
@@ -191,23 +198,22 @@ fn charsets_changed(files: &[FoundFile], stamps: &HashMap<&str, Stamp>) -> bool 
 struct ChangeClassifier<'a> {
     statuses: &'a FileStatusTable,
     mode: Mode,
+    /// Files that are in the index without a language, and have one by now.
+    named: BTreeSet<String>,
     plan: Plan,
     queue: Queue,
     /// Paths on the failed list that are tried again.
     wanted: BTreeSet<String>,
 }
 
-impl<'a> ChangeClassifier<'a> {
-    fn new(statuses: &'a FileStatusTable, mode: Mode) -> Self {
-        Self { statuses, mode, plan: Plan::default(), queue: Queue::default(), wanted: BTreeSet::new() }
-    }
-
+impl ChangeClassifier<'_> {
     fn found(&mut self, file: FoundFile, stamp: Option<Stamp>) {
         let failed = self.statuses.failed.contains_key(&file.path);
         if failed {
             self.wanted.insert(file.path.clone());
         }
-        let clean = |stamp: &Stamp| self.mode == Mode::Check && !failed && file.is_unchanged_since(stamp);
+        let recut = failed || self.named.contains(&file.path);
+        let clean = |stamp: &Stamp| self.mode == Mode::Check && !recut && file.is_unchanged_since(stamp);
         let mode = match stamp {
             Some(stamp) if clean(&stamp) => {
                 self.plan.unchanged += 1;
@@ -227,7 +233,7 @@ impl<'a> ChangeClassifier<'a> {
             }
         };
         // A failed file may have its old content in the index, whose hash would end the second attempt.
-        let mode = if failed && mode == Mode::Check { Mode::Recut } else { mode };
+        let mode = if recut && mode == Mode::Check { Mode::Recut } else { mode };
         self.queue.work.push_back(PlannedFile { path: file.path, size: file.size, mode });
     }
 
