@@ -8,8 +8,6 @@ const FROM_BYTES: usize = 5_000;
 const SAMPLE_BYTES: usize = 64 * 1024;
 /// Average from which a text's lines are long. Hand-written code stays under 60; data tables under 300.
 const LONG_AVERAGE: usize = 500;
-/// A bundle has fewer lines of ordinary length than these for each long one.
-const ORDINARY_PER_LONG: usize = 2;
 /// So much of a long line stays: what it is called and how it ends.
 const KEPT_START: usize = 200;
 const KEPT_END: usize = 40;
@@ -38,7 +36,7 @@ pub fn looks_minified(text: &str) -> bool {
             ordinary += 1;
         }
     }
-    ordinary < ORDINARY_PER_LONG * long
+    ordinary < long
 }
 
 /// Return the middles of the lines that nobody reads: longer than a whole file may be in one line, and no prose.

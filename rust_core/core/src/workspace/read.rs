@@ -175,6 +175,18 @@ fn utf8_or_legacy(
     }
 }
 
+/// Decode UTF-8 with some bytes that are none, which are read as windows-1252; None where most of what isn't ASCII is none.
+fn broken_utf8(bytes: &[u8]) -> Option<Decoded> {
+    let (mut text, mut letters, mut broken) = (String::with_capacity(bytes.len()), 0, 0);
+    for chunk in bytes.utf8_chunks() {
+        letters += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        broken += chunk.invalid().len();
+        text.push_str(chunk.valid());
+        text.push_str(&WINDOWS_1252.decode_without_bom_handling(chunk.invalid()).0);
+    }
+    (letters > broken).then_some(Decoded { text, encoding: "utf-8", is_guess: true, is_legacy: true })
+}
+
 /// Decode bytes that are no Unicode. What `charset` or a detector says counts where all bytes fit it; windows-1252 has a letter for
 /// every byte.
 fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
@@ -194,7 +206,8 @@ fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
         is_guess: true,
         is_legacy: true,
     };
-    charset.and_then(|encoding| decode(encoding, false)).or_else(detected).unwrap_or_else(last)
+    let named = || charset.and_then(|encoding| decode(encoding, false));
+    named().or_else(|| broken_utf8(bytes)).or_else(detected).unwrap_or_else(last)
 }
 
 /// Control characters that no text has; one in a hundred means that the bytes are something else.
@@ -223,7 +236,9 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
 pub fn has_words(text: &str) -> bool {
     let (mut words, mut rest, mut at) = (0, 0, 0);
     for part in text.split(|c: char| !c.is_alphanumeric()) {
-        let is_word = (2..=LONGEST_WORD).contains(&part.len()) && part.chars().all(char::is_alphabetic);
+        // Some scripts put no space between words.
+        let is_word =
+            part.chars().all(char::is_alphabetic) && part.len() >= 2 && (part.len() <= LONGEST_WORD || !part.is_ascii());
         *(if is_word { &mut words } else { &mut rest }) += part.len();
         at += part.len() + 1;
         if at > SAMPLE_BYTES {
@@ -280,6 +295,15 @@ mod tests {
     }
 
     #[test]
+    fn some_broken_bytes_leave_the_rest_as_it_is() {
+        check(
+            &["größe prüfen, öffnen".as_bytes(), b" \xe9", &"ü".as_bytes()[..1]].concat(),
+            Ok(("größe prüfen, öffnen éÃ", "utf-8")),
+        );
+        check("# 与信取消".as_bytes().split_last().unwrap().1, Ok(("# 与信取æ¶", "utf-8")));
+    }
+
+    #[test]
     fn what_is_no_text_says_why() {
         check(b"", Err(SkipReason::Empty));
         check(b" \n\t\n", Err(SkipReason::Empty));
@@ -291,6 +315,7 @@ mod tests {
     fn words_tell_text_from_numbers_and_encoded_bytes() {
         assert!(has_words("allow if {\n  input.day != \"Friday\"\n}\n"));
         assert!(has_words("超时的订单重新入队，等待处理。"));
+        assert!(has_words("店舗の在庫を確認してから注文を確定するために必要な手順を説明する文書です"));
         assert!(has_words(":10 LET A1=0"));
         assert!(!has_words("v 0.12 1.50 -3.7\nv 0.13 1.51 -3.8\n"));
         assert!(!has_words(&"F4sanPQlquwM2zh7fptTj62r14XOkXO7cRakDfBQZHwz9iAnB9jnCsdPTK/eUuZW\n".repeat(9)));
