@@ -1,4 +1,4 @@
-"""Names with a wrong letter."""
+"""Names with a wrong letter, and names that were only begun."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ VIEW = indexed(
         ("asynclient", "AsyncClient", "shop/client.py"),
         ("shop.AsnycClient", "shop.AsyncClient", "shop/client.py"),
         ("normalise_port()", "normalize_port", "shop/ports.py"),
+        ("AsyncCl", "AsyncClient", "shop/client.py"),
+        ("where is normalize_p called?", "where is normalize_port called?", "shop/ports.py"),
         ("what does normalise_port return?", "what does normalize_port return?", "shop/ports.py"),
     ],
 )

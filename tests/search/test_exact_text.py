@@ -99,6 +99,21 @@ def test_the_place_that_holds_it_comes_first(view: Snapshot, text: str, path: st
     assert paths(ask(view, sentence.format(text)))[0] == path
 
 
+@pytest.mark.parametrize("code", ["ORA-12154", "E_PAY_0097", "0x80070005", "TS2345"])
+@pytest.mark.parametrize("sentence", ["placing an order of a customer fails with {}", "{} order customer basket state", "{}"])
+def test_a_code_that_hardly_any_place_holds_leads_to_it_among_whatever_words(code: str, sentence: str) -> None:
+    page = f"# Trouble\n\nWhen you see {code}, copy the template and start the listener again.\n"
+    assert paths(ask(indexed({**FILES, "docs/trouble/listener.md": page, "docs/runbook.md": ""}), sentence.format(code)))[0] == (
+        "docs/trouble/listener.md"
+    )
+
+
+@pytest.mark.parametrize("question", ["when is the certificate renewed", "who renews the certificate of the shop"])
+def test_a_page_that_is_first_by_words_and_by_meaning_comes_before_code(question: str) -> None:
+    page = "# Operations\n\nThe certificate of the shop is renewed by Petra each month.\n"
+    assert paths(ask(indexed({**FILES, "docs/deploy.md": page}), question))[0] == "docs/deploy.md"
+
+
 @pytest.mark.parametrize(
     "pasted",
     [

@@ -1,4 +1,4 @@
-//! What somebody who mistyped a name may have meant.
+//! What somebody who mistyped a name, or typed its beginning, may have meant.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ const SHORTEST: usize = 5;
 /// … and longer ones are nobody's.
 const LONGEST: usize = 100;
 
-/// The defined names that differ from `name` by a letter (left out, added, another, or two neighbours swapped), at most `most`:
-/// those first that more chunks define. None where a text has the name, or code defines it: then it is meant as it stands. Two
+/// The defined names that begin with `name`, or differ from it by a letter (left out, added, another, or two neighbours swapped), at
+/// most `most`: those first that more chunks define, then the shorter ones. None where a text has the name, or code defines it: then it is meant as it stands. Two
 /// wrong letters are more often another name.
 pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
     let wanted = name.to_lowercase();
@@ -28,7 +28,7 @@ pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
     for view in views {
         for range in view.live_ranges() {
             view.segment.each_defined_name(range, |defined| {
-                if defined.len().abs_diff(wanted.len()) > 4 {
+                if defined.len() + 4 < wanted.len() {
                     return; // even a letter of four bytes is less
                 }
                 if let Some(count) = found.get_mut(defined) {
@@ -37,14 +37,17 @@ pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
                 }
                 let lower = defined.to_lowercase();
                 // A wrong letter takes one from the set, and brings another.
-                if (letter_set(&lower) ^ set).count_ones() <= 2 && osa_distance(&lower, &wanted) <= 1 {
+                let is_like = || (letter_set(&lower) ^ set).count_ones() <= 2 && osa_distance(&lower, &wanted) <= 1;
+                if lower.starts_with(&wanted) || (defined.len() <= wanted.len() + 4 && is_like()) {
                     found.insert(defined.to_owned(), 1);
                 }
             });
         }
     }
     let mut found: Vec<(String, usize)> = found.into_iter().collect();
-    found.sort_unstable_by(|(one, times), (other, of_other)| of_other.cmp(times).then_with(|| one.cmp(other)));
+    found.sort_unstable_by(|(one, times), (other, of_other)| {
+        of_other.cmp(times).then_with(|| one.len().cmp(&other.len())).then_with(|| one.cmp(other))
+    });
     found.into_iter().take(most).map(|(name, _)| name).collect()
 }
 
