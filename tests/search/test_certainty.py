@@ -48,6 +48,12 @@ def test_a_word_that_stands_in_the_index_is_never_answered_by_nothing(word: str)
     assert ask(view, word).answer, word
 
 
+def test_every_use_of_a_word_with_few_is_given() -> None:
+    uses = {f"shop/caller_{number}.py": f"def caller_{number}():\n    print('wombat')\n" for number in range(7)}
+    found = ask(indexed({**FILES, **uses}), "wombat", limit=10)
+    assert {hit.chunk.path for hit in found.answer} == set(uses)
+
+
 def test_a_sentence_of_common_words_that_the_code_writes_is_found() -> None:
     view = indexed({**FILES, "shop/prompt.py": "def prompt():\n    raise Login('Who are you?')\n"})
     assert ask(view, "Who are you?").answer[0].chunk.path == "shop/prompt.py"

@@ -17,7 +17,7 @@ from carrel.search.passages import Choice, Offer, Passage, choice, offer, whole_
 from carrel.search.pieces import LineReader
 from carrel.search.retriever import Ranking
 
-TOO_MANY = "other places say more about the question, and no more than {most} were asked for"
+TOO_MANY = "other places say more about the question, and the best {most} are shown"
 MOST_OF_ONE = 5 / 6
 """A definition is shown whole up to this share of a budget: the rest is for what stands around it."""
 TOO_WEAK = "it says far less about the question than the best place"

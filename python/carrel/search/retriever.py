@@ -118,11 +118,12 @@ class Retrieval:
             return self.hits
         text = self.context.question.text
         asks = self.confidence > 0 or (len(text.split()) == 1 and not text.endswith(("!", "?", ".")))
-        best = self.hits[:GUESSES] if asks else ()
-        if is_enough(self.confidence):
-            return best
-        # The evidence may be that of what was said before.
-        return tuple(hit for hit in best if hit.signals.matched or hit.signals.rerank or is_enough(hit.score))
+        best, holding = self.hits if asks else (), self.diagnostics.holding
+        if holding is not None and 0 < holding <= len(best):  # a word with few uses: all of them
+            return tuple(hit for hit in best if hit.signals.matched)
+        if not is_enough(self.confidence):  # the evidence may be that of what was said before
+            best = tuple(hit for hit in best if hit.signals.matched or hit.signals.rerank or is_enough(hit.score))
+        return best[:GUESSES]
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:

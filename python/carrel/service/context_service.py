@@ -288,7 +288,8 @@ class Packing:
             packed = request.revise(packed)
         watch.lap("pack")
         doubted = unsure(packed, request, selected.retrieval.confidence, ranking.query.pinned) if hits == from_index else None
-        notices = [selected.notice, doubted]
+        not_read = None if packed.items or request.trigger != "explicit" else self._index.left_out()
+        notices = [selected.notice, doubted, not_read]
         return answered(packed, selected.retrieval, {**selected.retrieval.stages, **watch.stages}, self.others, notices)
 
     def _attached(self, view: SnapshotView, token: CancelToken) -> tuple[list[Hit], list[Dropped]]:

@@ -272,9 +272,9 @@ def _with_notice(index: OpenIndex, ranking: Ranking, retrieval: Retrieval) -> Re
 
     Where nothing was found, that may be what wasn't read.
     """
-    from carrel.search.certainty import is_enough
+    from carrel.search.certainty import is_sure
 
-    is_answered = bool(retrieval.hits) and is_enough(retrieval.confidence)
+    is_answered = bool(retrieval.hits) and is_sure(retrieval.confidence)
     problem = index.notice(ranking.view, retrieval.diagnostics.problem) or (None if is_answered else index.left_out())
     return replace(retrieval, diagnostics=replace(retrieval.diagnostics, problem=problem)) if problem else retrieval
 

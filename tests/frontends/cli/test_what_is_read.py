@@ -100,3 +100,4 @@ def test_a_reason_that_hides_more_than_a_handful_is_told(run: Run, project: Path
     assert ("Not read: 6 binary" in err) == (count == 6)
     out, err = run("search", "zyxwvut qponmlk", "--json")[1:]
     assert f"{count} binary" in json.dumps(json.loads(out))
+    assert f"{count} binary" in run("context", "zyxwvut qponmlk")[2]
