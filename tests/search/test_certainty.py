@@ -54,6 +54,15 @@ def test_every_use_of_a_word_with_few_is_given() -> None:
     assert {hit.chunk.path for hit in found.answer} == set(uses)
 
 
+@pytest.mark.parametrize(
+    "comment", ["खाता फिर से जांचें", "ตรวจสอบบัญชีอีกครั้ง", "حساب را دوباره بررسی کن", "קחו את החשבון", "கணக்கை மீண்டும் சரிபார்"]
+)
+def test_a_comment_in_any_script_is_found_by_its_words(comment: str) -> None:
+    view = indexed({**FILES, "shop/account.py": f"# {comment}\ndef recheck_account(account):\n    return account.balance\n"})
+    for text in (comment, comment.split(maxsplit=1)[0]):
+        assert ask(view, text).answer[0].chunk.path == "shop/account.py"
+
+
 def test_a_sentence_of_common_words_that_the_code_writes_is_found() -> None:
     view = indexed({**FILES, "shop/prompt.py": "def prompt():\n    raise Login('Who are you?')\n"})
     assert ask(view, "Who are you?").answer[0].chunk.path == "shop/prompt.py"

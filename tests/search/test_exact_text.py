@@ -108,12 +108,6 @@ def test_a_code_that_hardly_any_place_holds_leads_to_it_among_whatever_words(cod
     )
 
 
-@pytest.mark.parametrize("question", ["when is the certificate renewed", "who renews the certificate of the shop"])
-def test_a_page_that_is_first_by_words_and_by_meaning_comes_before_code(question: str) -> None:
-    page = "# Operations\n\nThe certificate of the shop is renewed by Petra each month.\n"
-    assert paths(ask(indexed({**FILES, "docs/deploy.md": page}), question))[0] == "docs/deploy.md"
-
-
 @pytest.mark.parametrize(
     "pasted",
     [

@@ -78,7 +78,8 @@ _QUESTION = lazy_pattern(
     r"(?i)\W*(?:(?:and|but|or|so|then)\b\W*)?(?:who|whose|what|which|where|when|why|how)\b|(?s:.*)[?？]\s*\Z"  # noqa: RUF001
 )
 _TO_AGENT = lazy_pattern(r"(?i)\byou(?:rs?)?\b")
-_TOKEN = lazy_pattern(r"[^\s\w]{0,9}\w[\w.:/\\#-]*")
+_TOKEN = lazy_pattern(r"[^\s\w]{0,9}\w(?:[\w.:/\\#-]|[^\s\x00-\x7f])*")
+"""A letter's marks are no word characters: Devanagari's vowels are such marks."""
 _LONGEST_SYMBOL = 200
 _SEPARATOR = lazy_pattern(r"::|\\|->|\.|#")
 

@@ -122,6 +122,7 @@ mod tests {
         check(&format!("const LOGO = '{}';\n{CODE}", data(12_000)), false, 1);
         check(&format!("SEEDS = %w[{}]\r\n{CODE}", "seed00001 ".repeat(1_800)), false, 1);
         check(&format!("{CODE}x = [{}]", r#"{"iban": "DE00", "amount": 0}, "#.repeat(300)), false, 1);
+        check(&format!("import React from 'react';\nexport const LOGO = '{}';\n", data(12_000)), false, 1);
         check(&"let value = compute(input);\n".repeat(2_000), false, 0);
         check(&paragraph(20_000), false, 0);
         check(&format!("# Fares\n\n{}\n", paragraph(3_000)).repeat(9), false, 0);

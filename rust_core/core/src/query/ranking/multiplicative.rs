@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::kinds::{PathKind, path_kinds};
-use super::verbatim::lists_changes;
 use super::{Candidate, EditorContext, RankingContext, Weights};
 
 type Rule = fn(&[Candidate], &RankingContext, &EditorContext) -> Vec<f64>;
@@ -49,14 +48,12 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
         .collect()
 }
 
-/// The prior of the path, as far as no evidence outweighs it: what only such a file defines or holds word for word, and what is first
-/// by words and by meaning, is what was asked for. A change is described in words that its test repeats.
+/// The prior of the path, as far as no evidence outweighs it: what only such a file defines or holds word for word is what was asked
+/// for. A change is described in words that its test repeats.
 fn path_penalty(candidates: &[Candidate], context: &RankingContext, _: &EditorContext) -> Vec<f64> {
     let is_elsewhere = context.rivals_of(candidates).iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0);
     let evidence = |candidate: &Candidate| {
-        let leads = candidate.lexical_rank == Some(1) && candidate.dense_rank == Some(1);
-        let leads = leads && !candidate.callable && !lists_changes(&candidate.path);
-        let is_meant = !context.is_change && (leads || (candidate.defines >= 1.0 && !is_elsewhere));
+        let is_meant = !context.is_change && candidate.defines >= 1.0 && !is_elsewhere;
         if is_meant { 1.0 } else { candidate.verbatim_evidence.unrivalled }
     };
     candidates.iter().map(|candidate| candidate.prior.powf(1.0 - evidence(candidate))).collect()

@@ -125,7 +125,7 @@ fn of_a_wish(candidate: &Candidate, weights: &Weights) -> f64 {
 }
 
 /// A list of changes repeats their headings: it is not where the thing is.
-pub(super) fn lists_changes(path: &str) -> bool {
+fn lists_changes(path: &str) -> bool {
     path_kinds(path).contains(&PathKind::Changes)
 }
 
