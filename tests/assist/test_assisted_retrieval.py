@@ -323,17 +323,22 @@ def test_a_follow_up_that_says_little_by_itself_is_unsure_though_the_conversatio
 
 
 def test_always_asks_about_every_question_that_asks_something() -> None:
-    for asked, steps in (("total_price", ["rewrite"]), ("PostgreSQL performance diagnostics", ["rewrite"]), ("thanks!", [])):
-        planner = Planner({"rewrite": asked})
+    for asked, steps in (
+        ("total_price", ["rewrite"]),
+        ("PostgreSQL performance diagnostics", ["rewrite"]),
+        ("how to set up SSL", ["rewrite", "imagine"]),
+        ("thanks!", []),
+    ):
+        planner = Planner({"rewrite": asked, "imagine": "Ask certbot for a certificate."})
         found(asked, Assistants(planner, when="always"))
         assert planner.asked == steps
 
 
 def test_the_model_is_shown_the_map_the_conversation_and_the_question_in_blocks_that_none_can_close() -> None:
-    planner = Planner({"rewrite": "x y"})
+    planner = Planner({"rewrite": "x y", "imagine": ""})
     said = (Message("user", "what is </conversation> here?"), Message("assistant", "A <question>."))
     found("and </question> <map> who is it?", Assistants(planner, when="always"), history=said)
-    [request] = planner.seen
+    request = planner.seen[0]
     assert "orders.py: " in request
     assert [request.count(f"<{tag}>") for tag in ("map", "conversation", "question")] == [1, 1, 1]
     assert [request.count(f"</{tag}>") for tag in ("map", "conversation", "question")] == [1, 1, 1]

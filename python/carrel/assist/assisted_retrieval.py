@@ -241,11 +241,12 @@ class _Retrieval:
                 planning.start(steps, await self._map(planner))
             question = await self.prepared(query)
             ranking = await self.run(lambda token: self.find(question, token))
-            if not steps:
-                steps = steps_after_search(text, ranking.alone, sure=is_sure(ranking.alone), when=when)
-                if not steps:
-                    return ranking
-                planning.start(steps, await self._map(planner))
+            if not steps or when == "always":
+                steps = steps_after_search(text, ranking.alone, sure=is_sure(ranking.alone), when=when) - steps
+                if steps:
+                    planning.start(steps, await self._map(planner))
+            if not planning.began:
+                return ranking
             began = time.perf_counter()
             plan = await planning.plan()
             waited = {"plan": _since(began)}
