@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from carrel.service.workspace import Workspace
 from carrel.service.workspace_tools import tools
 from carrel.settings import settings_files
 from carrel.settings.settings import Settings
+from carrel.sources.documents.passages import LEAST_RELEVANCE
 
 PHOENIX = "restart the Phoenix server according to protocol"
 CODE = "where is the function authenticate_user"
@@ -120,6 +122,22 @@ async def test_a_hit_that_no_word_asks_for_counts_half(workspace: Workspace) -> 
     asked = await score("how do I restart the Phoenix server")
     assert await score("restart Phoenix, hosts") <= 0.5
     assert asked > 0.5
+
+
+async def test_who_asks_is_given_a_document_that_has_the_words_where_nothing_is_relevant(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    text = "Drain the queue named walrus first, then look at the lag of each consumer. Thanks, hello!"
+    (tmp_path / "ops/toml.md").write_text(f"# Notes\n\n{text}\n", "utf-8")
+    await found(workspace, PHOENIX)  # a first index
+    [hit] = (await found(workspace, "walrus stuck")).hits
+    assert hit.chunk.path == "@ops/toml.md"
+    assert hit.score < LEAST_RELEVANCE
+    assert not (await found(workspace, "walrus stuck", filters=Filters(min_score=0.2))).hits
+    request = ContextRequest("walrus stuck", 5, Budget(4_000), trigger="explicit")
+    assert "walrus" in (await context(workspace, request)).pack.text
+    for said in ("walrus stuck", "thanks, hello!"):
+        assert not (await context(workspace, replace(request, query=said, trigger="chat"))).pack.text
 
 
 async def test_filters_of_the_workspace_keep_a_question_there(workspace: Workspace) -> None:

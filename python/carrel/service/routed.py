@@ -56,13 +56,16 @@ class FromSources:
     problem: str | None = None
     not_searched: tuple[str, ...] = ()
     """The ids of the sources that nothing in the question spoke for."""
+    asks: bool = True
+    """Whether somebody asks: who only says something isn't given what merely has a word of it."""
 
     def beside(self, workspace_hits: Sequence[Hit], query: Query) -> tuple[Hit, ...]:
         """Return the hits of the workspace and of the sources, best first, at most the query's limit."""
         from carrel.sources.documents.passages import merged
 
         sources = frozenset(route.source for route in self.routes if route.weight == 1)
-        return tuple(merged(workspace_hits if self.workspace else (), self.hits, query, targets=sources))
+        own = workspace_hits if self.workspace else ()
+        return tuple(merged(own, self.hits, query, targets=sources, asks=self.asks))
 
 
 async def from_sources(
@@ -91,8 +94,10 @@ async def from_sources(
             names = ", ".join((WORKSPACE, *served))
             raise InvalidInput("sources", f"names no source; there are {names}", "`carrel sources list` shows them.", value=name)
     from carrel.assist.routing import everywhere
+    from carrel.question.query_words import is_small_talk
 
-    if not query.text.strip():
+    says_nothing = is_small_talk(query.text)
+    if not query.text.strip() or (says_nothing and not explicit and not named):
         return None
     if not named and not _reaches_sources(query.filters):
         return None
@@ -126,6 +131,7 @@ async def from_sources(
         not named or WORKSPACE in named,
         " ".join(filter(None, problems)) or None,
         tuple(name for name in served if name not in routing.sources),
+        explicit and not says_nothing,
     )
 
 

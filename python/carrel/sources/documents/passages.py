@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import chain
 
 from carrel.model.lines import rows_of
 from carrel.model.local_index import SnapshotView
 from carrel.model.types import Chunk, Hit, Origin, Query
+from carrel.search.certainty import GUESSES
 from carrel.search.merge import merge_by_score
 from carrel.search.retriever import Ranking
 from carrel.sources.documents import freshness
@@ -147,26 +149,29 @@ def _without_front_matter(chunk: Chunk) -> Chunk:
 
 
 def merged(
-    workspace_hits: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, targets: Collection[str]
+    workspace_hits: Sequence[Hit], others: Sequence[Sequence[Hit]], query: Query, *, targets: Collection[str], asks: bool
 ) -> list[Hit]:
     """Merge the hits of the workspace with those of other sources by relevance; the order of each stays.
 
-    Of equals those of a source in `targets`, which the question was sent to for a reason, come first.
+    Of equals those of a source in `targets`, which the question was sent to for a reason, come first. Whoever `asks` gets, where
+    nothing is relevant, the best few of each source that hold a word of the question.
     """
-    lists = [workspace_hits, *(_allowed(hits, query) for hits in others)]
-    return merge_by_score(lists, query.limit, first=lambda hit: _source(hit) in targets)
+    lists, least = [_allowed(hits, query) for hits in others], query.filters.min_score or LEAST_RELEVANCE
+    relevant = [[hit for hit in hits if hit.score >= least] for hits in lists]
+    asks = asks and not query.filters.min_score
+    if asks and not any(hit.score >= least for hit in chain(workspace_hits, *relevant)):
+        relevant = [[hit for hit in hits if hit.signals.matched][:GUESSES] for hits in lists]
+    return merge_by_score([workspace_hits, *relevant], query.limit, first=lambda hit: _source(hit) in targets)
 
 
 def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    least = query.filters.min_score or LEAST_RELEVANCE
-
     def left_out(hit: Hit) -> bool:
         span = hit.chunk.span
         return query.leaves_out(hit.chunk.path, span.start_line, span.end_line) or any(
             fnmatchcase(hit.chunk.path, glob) for glob in query.filters.exclude
         )
 
-    return [hit for hit in hits if hit.score >= least and not left_out(hit)]
+    return [hit for hit in hits if not left_out(hit)]
 
 
 def _source(hit: Hit) -> str:
