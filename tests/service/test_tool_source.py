@@ -184,6 +184,40 @@ async def test_an_approved_tool_is_called_by_itself(workspace: Workspace, calls:
     assert offered["query_metrics"].schema["required"] == ["query"]
 
 
+async def test_a_tool_that_was_only_found_is_called_by_its_name_while_it_is_approved(workspace: Workspace, calls: Path) -> None:
+    on, off = ({"hostname": "pay-prod-03", "enabled": enabled} for enabled in (True, False))
+    hops: list[tuple[str, dict[str, Any]]] = [
+        ("search_tools", {"query": "host on the load balancer"}),
+        ("ops.load_balancer", on),
+        ("search_knowledge_base", {"query": "load balancer"}),
+        ("ops.load_balancer", on),
+        ("load_balancer", off),
+        ("ops.load_balancer", {"hostname": "pay-prod-03"}),
+        ("ops.restart_server", {"hostname": "pay-prod-03"}),
+    ]
+    context = ContextRequest("why is nobody paid", 3, Budget(4_000), trigger="explicit", plan="never")
+
+    async def said() -> list[str]:
+        model = FakeChatModel(*(Completion("", (ToolCall("", *hop),)) for hop in hops), Completion("It is on."))
+        with called_by(Caller("command line")):
+            await ask(workspace, AskRequest((Message("user", context.query),), context), model, lambda _: None)
+        assert not {"load_balancer", "ops.load_balancer"} & {spec.name for spec in model.requests[0][1]}, "none fits the question"
+        return [message.text for message in model.requests[-1][0] if message.role == "tool"]
+
+    first, early, _, *results, dangerous = await said()
+    assert '"ops.load_balancer"' in first
+    assert "call search_knowledge_base first" in early
+    assert results[:2] == ["pay-prod-03 is on the load balancer", "pay-prod-03 is off the load balancer"]
+    assert results[2].startswith("Not run: ")
+    assert "nobody confirmed it" in dangerous
+    assert called(calls) == ["load_balancer pay-prod-03 on", "load_balancer pay-prod-03 off"]
+    service = workspace.composition.tools(workspace.settings)
+    service.catalogue.store.remove("ops")
+    await service.catalogue.refresh(service.settings)
+    assert all("There is no such tool" in text for text in (await said())[-4:])
+    assert len(called(calls)) == 2
+
+
 async def test_a_server_runs_until_the_answer_is_there(workspace: Workspace, calls: Path) -> None:
     await queries.search(workspace, Query("anything", 1), 60_000)
     before = started(calls)

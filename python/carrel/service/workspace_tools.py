@@ -118,10 +118,11 @@ def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda:
 
 async def approved_tools(
     service: ToolService, pipelines: Tool, question: str, taken: Collection[str], tokenizer: Tokenizer, most: int
-) -> list[Tool]:
-    """Return the approved tools that fit a question best, each to be called by itself: those that `most` tokens describe.
+) -> tuple[list[Tool], list[Tool]]:
+    """Return the approved tools that fit a question best, as far as `most` tokens describe them, and all that can be called.
 
-    None has a name that is `taken`. `pipelines` runs them: `execute_pipeline`, which runs all others, too.
+    The latter have a name as the former and the one by which `search_tools` finds them, none that is `taken`. `pipelines` runs
+    them: `execute_pipeline`, which runs all others, too.
     """
     from carrel.agent.tool_arguments import properties_of
     from carrel.agent.tools.catalogue_tools import ApprovedTool
@@ -133,19 +134,26 @@ async def approved_tools(
     try:
         matches = await service.search(ToolQuery(question, _LOOKED_AT), usable_only=True)
     except CarrelError:  # `search_tools` says why
-        return []
+        return [], []
+    approved = [item.tool for item in service.state().tools if item.usable and item.tool.source != BUILT_IN]
     # What has a parameter `input` is filled by a pipeline even where the model leaves it out.
-    direct = (item.tool for item, _ in matches if item.why and "input" not in properties_of(item.tool.schema))
-    fitting = [tool for tool in direct if tool.source != BUILT_IN][:DIRECT_TOOLS]
-    names = exported_names(fitting)
+    direct = [tool for tool in approved if "input" not in properties_of(tool.schema)]
+    names = exported_names(direct)
+    by_name: dict[str, Tool] = {}
+    for tool in direct:
+        for name in (names[tool.qualified], tool.qualified):
+            if name not in taken:
+                spec = ToolSpec(name, tool.description, {"type": "object", **tool.schema})
+                by_name.setdefault(name, ApprovedTool(spec, tool.qualified, pipelines))
+    fitting = [names[item.tool.qualified] for item, _ in matches if item.why and item.tool.qualified in names]
     offered: list[Tool] = []
-    for tool in fitting:
-        spec = ToolSpec(names[tool.qualified], tool.description, {"type": "object", **tool.schema})
+    for name in [name for name in fitting if name in by_name][:DIRECT_TOOLS]:
+        spec = by_name[name].spec
         tokens = tokenizer.count(f"{spec.description}{canonical(spec.schema)}")
-        if spec.name not in (*taken, *(other.spec.name for other in offered)) and tokens <= most:
+        if tokens <= most:
             most -= tokens
-            offered.append(ApprovedTool(spec, tool.qualified, pipelines))
-    return offered
+            offered.append(by_name[name])
+    return offered, list(by_name.values())
 
 
 async def find_tools(service: ToolService, arguments: FindToolsArguments) -> list[dict[str, Any]]:
