@@ -128,6 +128,7 @@ async def approved_tools(
     from carrel.agent.tools.catalogue_tools import ApprovedTool
     from carrel.extensions.tools.catalogue.exports import exported_names
     from carrel.extensions.tools.catalogue.search import ToolQuery
+    from carrel.extensions.tools.pipelines.format import refers
     from carrel.model.catalogue_tool import BUILT_IN, canonical
     from carrel.model.conversation import ToolSpec
 
@@ -144,7 +145,7 @@ async def approved_tools(
         for name in (names[tool.qualified], tool.qualified):
             if name not in taken:
                 spec = ToolSpec(name, tool.description, {"type": "object", **tool.schema})
-                by_name.setdefault(name, ApprovedTool(spec, tool.qualified, pipelines))
+                by_name.setdefault(name, ApprovedTool(spec, tool.qualified, pipelines, refers))
     fitting = [names[item.tool.qualified] for item, _ in matches if item.why and item.tool.qualified in names]
     offered: list[Tool] = []
     for name in [name for name in fitting if name in by_name][:DIRECT_TOOLS]:

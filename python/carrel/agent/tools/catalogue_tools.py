@@ -94,14 +94,17 @@ class ApprovedTool:
     pipeline, such as who must agree, holds for it.
     """
 
-    def __init__(self, spec: ToolSpec, qualified: str, pipelines: Tool) -> None:
-        self.spec, self._qualified, self._pipelines = spec, qualified, pipelines
+    def __init__(self, spec: ToolSpec, qualified: str, pipelines: Tool, refers: Callable[[object], bool]) -> None:
+        """Take with `refers` what tells of arguments whether a pipeline would fill something in, or refuse them."""
+        self.spec, self._qualified, self._pipelines, self._refers = spec, qualified, pipelines, refers
 
     async def run(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Run it; a dangerous one waits for the person. Text that a pipeline would fill in is refused."""
-        if "{{" in json.dumps(dict(arguments), ensure_ascii=False):
+        if self._refers(arguments):
             return ToolResult(
-                "Not run: {{ stands for another value in a call. Leave it out, or ask the person to do it.", is_error=True
+                "Not run: {{input_data}} and {{step_0.output}} stand for other values, which a call by itself hasn't. Give the "
+                "value, or use execute_pipeline.",
+                is_error=True,
             )
         pipeline = {"steps": [{"tool": self._qualified, "args": dict(arguments)}], "risk_level": "safe"}
         return await self._pipelines.run({"pipeline": json.dumps(pipeline), "input_data": ""})

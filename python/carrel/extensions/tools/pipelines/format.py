@@ -160,6 +160,11 @@ def mistaken_references(value: object) -> Iterator[str]:
             yield match[0]
 
 
+def refers(value: object) -> bool:
+    """Tell whether a value has a reference, or what looks like one."""
+    return any(True for _ in references(value)) or any(mistaken_references(value))
+
+
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
