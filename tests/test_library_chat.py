@@ -180,6 +180,7 @@ def variadic(*queries: str) -> str:
         ({"tools": [search_code]}, "tools: have a name that is taken: search_code"),
         ({"tools": [variadic]}, "tools: variadic has the parameter"),
         ({"tools": ["grep"]}, "tools: has 'grep'"),
+        ({"tools": variadic}, r"tools: is function. Give a list of functions, such as \[function\]"),
         ({"model": 3}, "model: is int"),
         ({"history": [{"role": "user"}]}, "history"),
         ({"max_tokens": 10}, "max_tokens: is too small"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -111,6 +111,8 @@ class Chat:
         self._root = path_argument(path).expanduser().resolve()
         if not self._root.is_dir():
             raise InvalidInput("path", f"{self._root} is not a folder")
+        if not isinstance(tools, Iterable):
+            raise InvalidInput("tools", f"is {type(tools).__name__}", "Give a list of functions, such as [function].")
         self._tools = tuple(map(_tool, tools))
         self._history, self._on_step, self._assess = list(history_argument(history)), on_step, assess
         self._max_tokens = checked("max_tokens", max_tokens, int | None)
@@ -255,7 +257,7 @@ class FunctionTool:
             return ToolResult(value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode())
         except CarrelError as error:
             return ToolResult(str(error), is_error=True)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # nor may a tool end the program
             cause = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_CAUSE]
             return ToolResult(f"{self.spec.name} failed: {cause}", is_error=True)
 
