@@ -146,6 +146,8 @@ def test_the_chat_model_says_whether_what_was_found_is_enough(play: Play, asked:
     assert done.stdout.startswith("src/auth.py:")
     assert "not relevant, then search for: verify_password" in done.stderr
     assert "assessed: verify_password: 1 hit, sufficient, then answer" in done.stderr
+    more = REFINED.replace("refine_query", "search_more")
+    assert "not relevant, then search more\n" in play("search", "who gets in?", "--assess", script=[more]).stderr
     found = one_json(play("search", "who gets in?", "--assess", "--json", script=[REFINED, ENOUGH]).stdout)
     assert [(one["query"], one["action"]) for one in found["attempts"]] == [
         ("who gets in?", "refine_query"),

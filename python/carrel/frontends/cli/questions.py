@@ -165,7 +165,8 @@ def _show_hits(result: Any, output: Output) -> None:
 
 def attempt_line(attempt: Any) -> str:
     """Say what a chat model said of a search."""
-    then = f"search for: {attempt.refined_query}" if attempt.refined_query else attempt.action.replace("_", " ")
+    refined = attempt.action == "refine_query" and attempt.refined_query
+    then = f"search for: {refined}" if refined else attempt.action.replace("_", " ")
     judged = "sufficient" if attempt.is_sufficient else "relevant" if attempt.is_relevant else "not relevant"
     return f"assessed: {attempt.query}: {_counted(attempt.hits, 'hit')}, {attempt.problem or f'{judged}, then {then}'}"
 
