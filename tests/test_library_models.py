@@ -14,8 +14,10 @@ from tests.test_library import AUTH, ORDER
 
 import carrel
 from carrel import library
+from carrel.extensions.rag.plain import PlainChatModel
+from carrel.model.conversation import Completion
 from carrel.model.errors import InvalidInput, ProviderError
-from carrel.model.fakes import FakeEmbedder
+from carrel.model.fakes import FakeChatModel, FakeEmbedder
 from carrel.model.ports import EmbeddingSpec
 from carrel.model.types import Filters
 from carrel.model.vectors import Vectors
@@ -124,6 +126,8 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda index: index.add_file("x.py", "x", version=3), "version: must be text, not a whole number"),
     (lambda _: carrel.Index(line_chunks=(5, "x")), "line_chunks[1]: must be a whole number, not text"),  # type: ignore[arg-type]
     (lambda _: carrel.Index(embedder="bundled"), "embedder: must be a model, not str"),  # type: ignore[arg-type]
+    (lambda _: carrel.Index(planner=3), "model: is int"),  # type: ignore[arg-type]
+    (lambda index: index.search_assessed("a", None), "model: is NoneType"),
     (lambda index: carrel.pick_files_by_grouped_chunk_hits(None, index, "a", n_files="2"), "n_files: must be a whole number"),  # type: ignore[arg-type]
 ]
 
@@ -146,3 +150,17 @@ class IndexLike:
 
     def __index__(self) -> int:
         return self._value
+
+
+def test_a_plain_chat_model_assesses_and_plans() -> None:
+    verdict = '{"is_relevant": true, "is_sufficient": true, "action": "answer", "refined_query": ""}'
+
+    def plain(reply: str) -> PlainChatModel:
+        return PlainChatModel(FakeChatModel(Completion(reply)))
+
+    with carrel.Index(planner=plain("load account number")) as index:
+        index.add_file("a.py", "def load_account(number):\n    return database.account_of(number)\n")
+        index.add_file("b.py", "def send_mail(receiver):\n    return post(receiver)\n")
+        found = index.search_assessed("account number", plain(verdict))
+        assert (len(found.attempts), found.problem, found.attempts[0].assessment.is_sufficient) == (1, None, True)
+        assert index.search("who owns money?", k=1)[0].file_path == "a.py"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from carrel.assist.assessment import ATTEMPTS, AssessedSearch, search_assessed
 from carrel.assist.assisted_retrieval import Assistants
@@ -21,6 +21,7 @@ from carrel.index.open_index import OpenIndex
 from carrel.library_arguments import (
     HitCount,
     budget_argument,
+    chat_model_argument,
     filters_argument,
     form_argument,
     history_argument,
@@ -52,6 +53,9 @@ from carrel.settings.settings_files import settings_of
 from carrel.system.background import run_blocking, run_to_end
 from carrel.system.jobs import Work
 from carrel.upkeep.index_jobs import IndexRunner
+
+if TYPE_CHECKING:
+    from carrel.extensions.rag.config import AskModel
 
 __all__ = [
     "BagOfWords",
@@ -120,7 +124,7 @@ class Index:
         line_chunks: tuple[int, int] | bool = False,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
-        planner: ChatModel | None = None,
+        planner: ChatModel | AskModel | None = None,
     ) -> None:
         path = path if path is None else path_argument(path)
         windows = LINE_CHUNKS if line_chunks is True else checked("line_chunks", line_chunks or None, tuple[int, int] | None)
@@ -131,7 +135,8 @@ class Index:
         if embedder is not None and not hasattr(embedder, "spec"):
             raise InvalidInput("embedder", f"must be a model, not {type(embedder).__name__}", "See docs/extending.md.")
         composition = Composition(embedder)
-        self._composition, self._runner, self._reranker, self._planner = composition, IndexRunner(), reranker, planner
+        self._composition, self._runner, self._reranker = composition, IndexRunner(), reranker
+        self._planner = None if planner is None else chat_model_argument(planner)
         self._own_embedder = embedder
         self._on_disk, self._next_try = path is not None, -math.inf
         if path is None:
@@ -273,7 +278,7 @@ class Index:
         helpers = replace(self._assistants(rerank=self._reranker is not None or None), candidates=max(CANDIDATES, limit))
         return _listed(self._search(query, max(limit, 0), None, helpers).hits)
 
-    def search_assessed(self, query: str, model: ChatModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
+    def search_assessed(self, query: str, model: ChatModel | AskModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
         """Search until `model` says that what was found is enough, at most `attempts` times (spec D8).
 
         It may have the query replaced or more fetched; `problem` of the result says so where it gave up or the model failed.
@@ -283,7 +288,7 @@ class Index:
             token = CancelToken()
             return await run_to_end(None, lambda: self._search(text, k, None, token=token).hits, token)
 
-        return run_blocking(search_assessed(query, search, model, attempts=attempts))
+        return run_blocking(search_assessed(query, search, chat_model_argument(model), attempts=attempts))
 
     @property
     def embedder(self) -> Embedder:

@@ -1,5 +1,6 @@
 """Check what a program hands to the library, so that an argument that can't be used is named and not a fault inside."""
 
+# ruff: noqa: PLC0415 - an index is opened without what agents need
 from __future__ import annotations
 
 import dataclasses
@@ -12,11 +13,24 @@ from msgspec import Meta
 from carrel.model.bounds import MOST, checked
 from carrel.model.conversation import Message
 from carrel.model.errors import InvalidInput
+from carrel.model.ports import ChatModel, ChatSpec
 from carrel.model.types import Budget, Filters, Format
 from carrel.pack.formats import Form
 
 MOST_HITS = 10_000
 HitCount = Annotated[int, Meta(ge=0, le=MOST_HITS)]
+
+
+def chat_model_argument(model: object) -> ChatModel:
+    """Return the model that the caller brought, an object with `ask` behind the port."""
+    if callable(getattr(model, "stream", None)) and isinstance(getattr(model, "spec", None), ChatSpec):
+        return model  # type: ignore[return-value]  # what was just looked at
+    if callable(getattr(model, "ask", None)):
+        from carrel.extensions.rag.context import window_of
+        from carrel.extensions.rag.plain import ChatModelPort
+
+        return ChatModelPort(model, ChatSpec(type(model).__name__, window=window_of(model)))  # type: ignore[arg-type]
+    raise InvalidInput("model", f"is {type(model).__name__}", "Give a ChatModel or an object with `ask`.")
 
 
 def path_argument(path: object) -> Path:

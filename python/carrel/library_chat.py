@@ -22,15 +22,13 @@ from carrel.agent.citations import Citation
 from carrel.agent.reviewer import Level
 from carrel.composition.composition import Composition
 from carrel.extensions.rag.config import AskModel
-from carrel.extensions.rag.context import window_of
-from carrel.extensions.rag.plain import ChatModelPort
-from carrel.library_arguments import history_argument, path_argument
+from carrel.library_arguments import chat_model_argument, history_argument, path_argument
 from carrel.model.bounds import checked
 from carrel.model.caller import Caller
 from carrel.model.conversation import Message, ToolSpec
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.patterns import lazy_pattern
-from carrel.model.ports import ChatModel, ChatSpec, Tool, ToolResult
+from carrel.model.ports import ChatModel, Tool, ToolResult
 from carrel.model.structs import decode, schema
 from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
@@ -119,7 +117,8 @@ class Chat:
         self._session = run_blocking(self._open())
         self._workspace = self._session.workspace(None)
         try:
-            self._model = _model(model) or self._workspace.chat_model(model if isinstance(model, str) else None)
+            brought = None if model is None or isinstance(model, str) else chat_model_argument(model)
+            self._model = brought or self._workspace.chat_model(model if isinstance(model, str) else None)
         except BaseException:
             self.close()
             raise
@@ -216,17 +215,6 @@ def review(issue: str, path: str | Path = ".", *, body: str = "", **options: Unp
 
 def _tool(tool: Callable[..., Any] | Tool) -> Tool:
     return tool if hasattr(tool, "spec") and hasattr(tool, "run") else FunctionTool(tool)
-
-
-def _model(model: object) -> ChatModel | None:
-    """Return the model that the caller brought; None where the settings have it."""
-    if model is None or isinstance(model, str):
-        return None
-    if callable(getattr(model, "stream", None)) and isinstance(getattr(model, "spec", None), ChatSpec):
-        return model  # type: ignore[return-value]  # what was just looked at
-    if callable(getattr(model, "ask", None)):
-        return ChatModelPort(model, ChatSpec(type(model).__name__, window=window_of(model)))  # type: ignore[arg-type]
-    raise InvalidInput("model", f"is {type(model).__name__}", "Give a name, a ChatModel or an object with `ask`.")
 
 
 _NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
