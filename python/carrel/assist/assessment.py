@@ -17,6 +17,7 @@ from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.ports import ChatModel
 from carrel.model.structs import whole_characters
 from carrel.model.types import ContextItem, Hit, both_ends
+from carrel.model.wording import counted
 from carrel.model_calls.chat_model import short_reply
 from carrel.model_calls.model_json import best_object, named
 from carrel.pack.context import render
@@ -123,8 +124,10 @@ async def search_assessed(
         text = assessment.refined_query
     best = next((attempt for attempt in reversed(rounds) if attempt.hits and attempt.assessment.is_relevant), None)
     best = best or next((attempt for attempt in reversed(rounds) if attempt.hits), rounds[-1])
-    times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    notice = f"Gave up after {times}: the model called nothing that was found sufficient. This is what there is."
+    notice = (
+        f"Gave up after {counted(attempts, 'attempt')}: the model called nothing that was found sufficient. "
+        "This is what there is."
+    )
     return AssessedSearch(best.hits, best.query, tuple(rounds), gave_up=True, problem=notice)
 
 

@@ -22,6 +22,7 @@ from carrel.model.local_index import SnapshotView, is_of_core
 from carrel.model.native import CancelToken
 from carrel.model.ports import ChatModel, Embedder, Reranker
 from carrel.model.types import Query
+from carrel.model.wording import counted
 from carrel.model_calls.embedding import QUERY_SECONDS
 from carrel.question.follow_up import symbol_meant
 from carrel.question.front import symbol_in_front
@@ -119,7 +120,7 @@ async def retrieve_assisted(
     def finished(ranking: Ranking, token: CancelToken) -> T:
         answer = finish(_with_problem(ranking, assistants.problem), token)
         stages = ", ".join(f"{name} {spent:.1f}" for name, spent in ranking.stages.items())
-        log.info("A retrieval: %d candidates in %.1f ms (%s)", len(ranking.order.places), _since(began), stages)
+        log.info("A retrieval: %s in %.1f ms (%s)", counted(len(ranking.order.places), "candidate"), _since(began), stages)
         return answer
 
     try:

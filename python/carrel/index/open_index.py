@@ -20,6 +20,7 @@ from carrel.index.left_out import FINISH, empty_text, files_left_out, folders_le
 from carrel.index.waiting_questions import WaitingQuestions
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
+from carrel.model.wording import counted
 
 if TYPE_CHECKING:
     from carrel.index.replica import VectorReplica
@@ -205,8 +206,7 @@ class OpenIndex:
         if not failed:
             return None
         path, reason = self.store.failed()[0]
-        files = "1 file" if failed == 1 else f"{failed:,} files"
-        return f"The index is empty: {files} couldn't be indexed and will be tried again. {path}: {reason}"
+        return f"The index is empty: {counted(failed, 'file')} couldn't be indexed and will be tried again. {path}: {reason}"
 
     def follow(self) -> bool:
         """Load what the writer committed since; return whether there was something."""

@@ -26,6 +26,7 @@ from carrel.model.errors import CarrelError
 from carrel.model.lines import rows_of
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget, ContextItem, ContextPack
+from carrel.model.wording import counted
 from carrel.pack.context import with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
 from carrel.question.query_words import is_question
@@ -207,8 +208,7 @@ class PromptContexts:
         if not pack.items:
             return NOTHING
         self._given.add(prompt.session, workspace.root_key, pack.items)
-        count = len(pack.items)
-        line = f"Carrel: {count} place{'s' if count > 1 else ''}, {pack.tokens:,} tokens"
+        line = f"Carrel: {counted(len(pack.items), 'place')}, {counted(pack.tokens, 'token')}"
         lost = partial(self._given.remove, prompt.session, workspace.root_key, pack.items)
         return Addition(pack.text, f"{line}. {answer.notice}" if answer.notice else line, lost)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from carrel.composition.models import bundled, published_repository
 from carrel.model.errors import CarrelError, NotAllowed, ProviderError
 from carrel.model.published import Head, PublishedAddress
+from carrel.model.wording import counted
 from carrel.settings.source_settings import SourceSettings
 from carrel.sources.served_source import SourceReport
 
@@ -192,7 +193,7 @@ class RemoteSource:
         if not left_out:
             return ""
         names = ", ".join(sorted(left_out)[:_MOST_NAMED]) + (", …" if len(left_out) > _MOST_NAMED else "")
-        files = "1 file" if len(left_out) == 1 else f"{len(left_out)} files"
+        files = counted(len(left_out), "file")
         return f"This workspace is a checkout of {self.address.name}: its own contents of {files} answer ({names})."
 
     async def bring_up_to_date(self, wait_ms: int) -> None:  # noqa: ARG002 - as every source

@@ -22,6 +22,7 @@ from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput, ProviderError, TextRefused
 from carrel.model.outbound import Destination
 from carrel.model.remote import Confirmation, KeepsVectors, RemoteEmbedder
+from carrel.model.wording import counted
 from carrel.system.jobs import Job, Jobs, Work
 from carrel.upkeep.index_jobs import IndexRunner, throttled, traffic_note
 
@@ -61,7 +62,7 @@ class Estimate:
     def __str__(self) -> str:
         cost = f", about ${self.dollars:.2f}" if self.dollars else ""
         kept = f"; {self.kept:,} more are in the cache" if self.kept else ""
-        return f"{self.texts:,} texts, about {self.tokens:,} tokens{cost}, to {self.destinations[0]}{kept}"
+        return f"{counted(self.texts, 'text')}, about {counted(self.tokens, 'token')}{cost}, to {self.destinations[0]}{kept}"
 
 
 def estimate(index: OpenIndex, token: CancelToken) -> Estimate:

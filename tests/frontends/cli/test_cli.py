@@ -46,7 +46,7 @@ def test_index_counts_what_is_too_small_for_a_chunk(run: Run, project: Path) -> 
     notebook = {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells], "nbformat": 4}
     (project / "sums.ipynb").write_text(json.dumps(notebook))
     assert one_json(run("index", "--json")[1])["trivial"] == 1
-    assert " 1 trivial chunks left out" in run("index", "--force")[1]
+    assert " 1 trivial chunk left out" in run("index", "--force")[1]
     assert one_json(run("index", "--json")[1])["trivial"] == 0, "nothing was cut"
 
 

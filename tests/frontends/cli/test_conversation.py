@@ -89,7 +89,7 @@ def test_an_answer_is_streamed_and_its_citations_are_shown(play: Play) -> None:
     done = play("ask", "where are passwords checked?", script=[ANSWER])
     assert (done.returncode, done.stdout) == (0, ANSWER + "\n")
     assert "  src/auth.py:6-9  given" in done.stderr.splitlines()
-    assert "1 requests, 0 tool calls" in done.stderr
+    assert "1 request, 0 tool calls" in done.stderr
 
 
 def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
@@ -99,7 +99,7 @@ def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
     assert done.stdout == ANSWER + "\n"
     lines = done.stderr.splitlines()
     assert "> read_lines(path='src/auth.py', start_line=6)" in lines
-    assert "  1 places" in lines
+    assert "  1 place" in lines
     assert any(line.startswith("> model asked, step 2, ") for line in lines)
     assert "  No documents found" in lines, "what a tool said is shown"
     assert any(line.startswith("  failed: ") and line.endswith("be read: secret.") for line in lines)
@@ -285,7 +285,7 @@ def test_both_answers_of_a_comparison_stand_side_by_side(play: Play, project: Pa
     assert "src/auth.py" in answers["wholeFiles"]["files"]
     shown = play("compare", "where are passwords checked?", "--answers", script=[ANSWER]).stdout
     assert "from retrieved chunks" in shown
-    assert shown.count("1 places cited, 0 unverified") == 2
+    assert shown.count("1 place cited, 0 unverified") == 2
     assert "answers" not in one_json(play("compare", "password", "--json", script=[ANSWER]).stdout)
     verdict = '{{"is_relevant": true, "is_sufficient": {}, "action": "answer"}}'
     script = [verdict.format("true"), *[verdict.format("false")] * 4, ANSWER]

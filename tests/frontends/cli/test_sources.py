@@ -71,7 +71,7 @@ def test_resources_of_an_mcp_server_are_a_source(run: Run, tmp_path: Path, proje
     assert any("tell the wombat desk" in hit["text"] for hit in hits)
     assert "AKIAQYLPMN5HHHFPZAM2" not in out, "secrets are masked"
     _, out, _ = run("sources", "list", "--path", str(project), "--index")
-    assert "notes: mcp, ready, 1 files" in out
+    assert "notes: mcp, ready, 1 file" in out
     assert "not read: note://runbooks/drawing: its kind, image/png, is no text" in out
     assert run("sources", "remove", "notes")[0] == 0
     assert [path for path in (tmp_path / "cache").rglob("*.md") if "wombat" in path.read_text("utf-8")] == []

@@ -277,7 +277,7 @@ def test_the_demo_shows_names_that_are_no_markup(run: Run, tmp_path: Path) -> No
     code, out, _ = run("demo", str(folder), "wombat_counter")
     assert code == 0
     assert "\x1b" not in out
-    assert "{shop} [red]\\x1b[31m: 1 files" in out
+    assert "{shop} [red]\\x1b[31m: 1 file" in out
     assert "[bold]\\x1b[2J.py" in out
 
 

@@ -14,6 +14,7 @@ from carrel.frontends.common.wire import iso_time
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError
 from carrel.model.ports import AuditEvent
+from carrel.model.wording import counted
 from carrel.policy.audit import AuditTrail, Entry, audit_file
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user
@@ -93,7 +94,7 @@ def show_last_prompts(output: Output) -> int:
     for addition in reversed(additions):
         output.text(
             f"{addition['at']}  {addition['agent']}  {addition['session']}  "
-            f"{addition['places']} places, {addition['tokens']:,} tokens"
+            f"{counted(addition['places'], 'place')}, {counted(addition['tokens'], 'token')}"
         )
     if not additions:
         output.note("Nothing was added to a prompt yet.")

@@ -21,6 +21,7 @@ from carrel.model.errors import Cancelled, CarrelError, NotAllowed, ProviderErro
 from carrel.model.lines import LINE_END
 from carrel.model.ports import ChatModel
 from carrel.model.remote import Confirmation, refuse
+from carrel.model.wording import counted
 from carrel.service.workspace import Workspace
 
 _TOKEN = "terminal"  # noqa: S105 - it names who is told of steps
@@ -135,7 +136,8 @@ def _show_ends(result: Any, output: Output) -> None:
     usage = result.usage
     cost = f", ${usage.cost:.4f}" if isinstance(usage.cost, float) else ""
     output.note(
-        f"{usage.requests} requests, {usage.calls} tool calls, {usage.prompt_tokens + usage.answer_tokens:,} tokens "
+        f"{counted(usage.requests, 'request')}, {counted(usage.calls, 'tool call')}, "
+        f"{counted(usage.prompt_tokens + usage.answer_tokens, 'token')} "
         f"({usage.tokenizer}){cost}, {result.elapsed_ms / 1000:.1f} s"
     )
     tell_sent(result, output)
@@ -163,7 +165,7 @@ def _step_line(step: Any) -> str:
 
 def _said(step: Any) -> str:
     """Return the beginning of what a tool said, or how many places it showed."""
-    lines = LINE_END.split(step.text.strip()) if _has(step.text) else [f"{len(step.places)} places"]
+    lines = LINE_END.split(step.text.strip()) if _has(step.text) else [counted(len(step.places), "place")]
     if _has(step.problem):
         lines = [f"failed: {step.problem}"]
     more = [f"… {len(lines) - _SHOWN_LINES} lines more"] if len(lines) > _SHOWN_LINES else []
@@ -176,7 +178,7 @@ def _review_step_line(step: Any) -> str:
         case "searchStarted":
             return f"> search: {step.query}"
         case "searchFinished":
-            return f"  {len(step.places)} places"
+            return f"  {counted(len(step.places), 'place')}"
         case "askedAgain":
             return f"> asked again: {step.problem}"
     return f"> {step.text}"
@@ -195,7 +197,10 @@ def _show_review(result: Any, output: Output) -> int:
     for place in result.places:
         symbol = f"  {place.symbol}" if _has(place.symbol) else ""
         output.text(f"  {place.path}:{place.start_line}-{place.end_line}{symbol}")
-    output.note(f"{review.chunks_used} places, {result.searches} searches, {result.elapsed_ms / 1000:.1f} s")
+    output.note(
+        f"{counted(review.chunks_used, 'place')}, {counted(result.searches, 'search', 'searches')}, "
+        f"{result.elapsed_ms / 1000:.1f} s"
+    )
     tell_sent(result, output)
     return 0
 

@@ -35,6 +35,7 @@ from carrel.frontends.common.lsp_client import LspClient, LspError
 from carrel.model.errors import Cancelled, CarrelError
 from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
+from carrel.model.wording import counted
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal import Output
@@ -90,8 +91,8 @@ class View:
         """Show that the index is there."""
         languages = sorted(status["languages"].items(), key=lambda item: -item[1])[:3]
         seconds = report["elapsedMs"] / 1000
-        size = f"{status['chunks']:,} chunks, {status['bytes'] / 1e6:.1f} MB on disk"
-        facts = f"{one_line(root.name)}: {status['files']:,} files in {seconds:.2f} s, {size}"
+        size = f"{counted(status['chunks'], 'chunk')}, {status['bytes'] / 1e6:.1f} MB on disk"
+        facts = f"{one_line(root.name)}: {counted(status['files'], 'file')} in {seconds:.2f} s, {size}"
         self._step(
             2, "It indexes the workspace", Text.assemble(facts, (f"  ({', '.join(f'{n} {c:,}' for n, c in languages)})", "dim"))
         )
@@ -103,7 +104,7 @@ class View:
     def show_answer(self, augmented: dict[str, Any], stages: dict[str, float], first_ms: float, again_ms: float) -> None:
         """Show what goes to the model, where it is from and what it cost."""
         pack = augmented["pack"]
-        tokens = f"{pack['tokens']:,} of {pack['budgetTokens']:,} tokens from {len(pack['hits'])} places"
+        tokens = f"{pack['tokens']:,} of {counted(pack['budgetTokens'], 'token')} from {counted(len(pack['hits']), 'place')}"
         timing = f" in {first_ms:.0f} ms, asked again in {again_ms:.0f} ms"
         self._step(4, "Carrel puts the right pages in front", Text.assemble((tokens, "bold green"), timing))
         self._console.print(self._hits(pack["hits"]))

@@ -27,6 +27,7 @@ from carrel.index.left_out import FINISH, unfinished_text
 from carrel.index.open_index import USE_MODEL
 from carrel.model.errors import CarrelError, SettingsError, StoreError, TextRefused
 from carrel.model.installation import FROM_SOURCE, carrel_version, how_to_install, how_to_reinstall
+from carrel.model.wording import counted
 from carrel.settings.settings import resolve
 from carrel.settings.settings_files import read_user, settings_of, user_file
 from carrel.system.background import run_blocking
@@ -260,7 +261,7 @@ def git(folder: Path) -> Iterator[Finding]:
         yield Finding("Git", "ok", "found; this folder is in no repository")
     else:
         commit = state.head[:12] if state.head else "no commit yet"
-        yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {len(state.dirty)} files changed since")
+        yield Finding("Git", "ok", f"{state.branch or 'detached'} at {commit}, {counted(len(state.dirty), 'file')} changed since")
 
 
 def memory(_folder: Path) -> Iterator[Finding]:
@@ -326,7 +327,7 @@ def index(folder: Path) -> Iterator[Finding]:
         who = "written by this process alone" if store.role == "writer" else "another Carrel process is writing it"
         who = "read as it was left" if store.read_only else who
         size = f"{store.bytes_on_disk / 1e6:.1f} MB in {opened.directory}"
-        yield Finding("Index", "ok", f"{snapshot.files:,} files, {snapshot.chunks:,} chunks, {size}; {who}")
+        yield Finding("Index", "ok", f"{counted(snapshot.files, 'file')}, {counted(snapshot.chunks, 'chunk')}, {size}; {who}")
     finally:
         opened.store.close()
 

@@ -36,6 +36,7 @@ from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, StoreError, TextRefused
 from carrel.model.native import CancelToken, list_secrets
 from carrel.model.remote import Confirm, refuse
+from carrel.model.wording import counted
 from carrel.service.queries import MOST_SKIPPED
 from carrel.service.workspace import Workspace
 from carrel.settings.settings import Settings
@@ -92,11 +93,13 @@ def _index(arguments: Namespace, output: Output) -> int:
         output.value(IndexResult(**asdict(report)))
         lacking = snapshot.chunks_without_vectors
         output.text(
-            f"{snapshot.files:,} files, {snapshot.chunks:,} chunks{f' ({lacking:,} without a vector)' if lacking else ''}: "
+            f"{counted(snapshot.files, 'file')}, {counted(snapshot.chunks, 'chunk')}"
+            f"{f' ({lacking:,} without a vector)' if lacking else ''}: "
             f"{report.added:,} added, {report.changed:,} changed, "
             f"{report.removed:,} removed, {report.unchanged:,} unchanged, {report.failed:,} failed, "
             f"{f'{report.refused:,} with a refused text, ' if report.refused else ''}"
-            f"{report.skipped:,} paths and {report.trivial:,} trivial chunks left out; {report.elapsed_ms / 1000:.2f} s, "
+            f"{counted(report.skipped, 'path')} and {counted(report.trivial, 'trivial chunk')} left out; "
+            f"{report.elapsed_ms / 1000:.2f} s, "
             f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
         )
         if left_out := index.left_out(HANDFUL):
@@ -155,7 +158,9 @@ def _follow(index: OpenIndex, arguments: Namespace, output: Output) -> int:
         output.note("Another Carrel process keeps this index up to date.")
     output.value(IndexResult(**asdict(report)))
     files = index.store.snapshot().files
-    output.text(f"{files:,} files, all current; {report.skipped:,} paths left out; {report.elapsed_ms / 1000:.2f} s")
+    output.text(
+        f"{counted(files, 'file')}, all current; {counted(report.skipped, 'path')} left out; {report.elapsed_ms / 1000:.2f} s"
+    )
     return 0
 
 
@@ -213,7 +218,8 @@ def _show_status(status: StatusResult, output: Output) -> None:
     lacks = unfinished_text(status.files, status.unfinished, status.failed_files, complete=status.complete)
     state = "unfinished" if lacks and status.state in ("ready", "empty") else status.state
     output.text(
-        f"{state}: {status.files:,} files, {status.chunks:,} chunks, {status.bytes / 1e6:.1f} MB in {status.store or '-'}"
+        f"{state}: {counted(status.files, 'file')}, {counted(status.chunks, 'chunk')}, "
+        f"{status.bytes / 1e6:.1f} MB in {status.store or '-'}"
     )
     if lacks:
         output.text(f"{lacks}. {FINISH}")

@@ -19,6 +19,7 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.lines import LINE_END
 from carrel.model.types import Query
+from carrel.model.wording import counted
 from carrel.service import queries
 from carrel.service.workspace import Workspace
 from carrel.settings.source_settings import WORKSPACE
@@ -159,7 +160,7 @@ def _show_hits(result: Any, output: Output) -> None:
         if (holding := result.plan.get("holding", 0)) > len(result.hits)
         else ""
     )
-    output.note(f"{_counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms{more}")
+    output.note(f"{counted(len(result.hits), 'hit')} in {result.elapsed_ms:.0f} ms{more}")
     _tell_sources(result, output)
 
 
@@ -168,7 +169,7 @@ def attempt_line(attempt: Any) -> str:
     refined = attempt.action == "refine_query" and attempt.refined_query
     then = f"search for: {refined}" if refined else attempt.action.replace("_", " ")
     judged = "sufficient" if attempt.is_sufficient else "relevant" if attempt.is_relevant else "not relevant"
-    return f"assessed: {attempt.query}: {_counted(attempt.hits, 'hit')}, {attempt.problem or f'{judged}, then {then}'}"
+    return f"assessed: {attempt.query}: {counted(attempt.hits, 'hit')}, {attempt.problem or f'{judged}, then {then}'}"
 
 
 def _show_pack(result: Any, output: Output) -> None:
@@ -180,7 +181,7 @@ def _show_pack(result: Any, output: Output) -> None:
         output.note(_NOTHING_FITS)
     _tell_rewritten(result, output)
     places = len(result.hits) if result.text else 0
-    output.note(f"{_counted(places, 'place')}, {result.tokens} tokens ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
+    output.note(f"{counted(places, 'place')}, {counted(result.tokens, 'token')} ({result.tokenizer}), {result.elapsed_ms:.0f} ms")
     _tell_sources(result, output)
     for drop in result.dropped:
         output.note(f"left out: {drop.path}:{drop.start_line}-{drop.end_line}: {drop.reason}")
@@ -205,10 +206,6 @@ def _show_files(result: Any, output: Output) -> None:
         output.note(_NOTHING_FITS)
     for file in result.files:
         output.text(f"{file.score:8.2f}  {file.path}")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _show_story(result: Any, output: Output) -> None:
@@ -268,12 +265,16 @@ def _show_answers(answers: Any, output: Output) -> None:
     table.add_row(*(Text(harmless(answer.text)) for answer in both))
     table.add_row(
         *(
-            f"{answer.prompt_tokens:,} tokens, {answer.answer_tokens:,} of the answer, {answer.elapsed_ms / 1000:.1f} s"
+            f"{counted(answer.prompt_tokens, 'token')}, {answer.answer_tokens:,} of the answer, {answer.elapsed_ms / 1000:.1f} s"
             for answer in both
         )
     )
     table.add_row(
-        *(f"{answer.citations} places cited, {answer.unverified} unverified; {len(answer.files)} files given" for answer in both)
+        *(
+            f"{counted(answer.citations, 'place')} cited, {answer.unverified} unverified; "
+            f"{counted(len(answer.files), 'file')} given"
+            for answer in both
+        )
     )
     output.console().print(table)
 
@@ -292,10 +293,10 @@ def tell_sent(result: Any, output: Output) -> None:
     sent = getattr(result, "sent", None)
     for service in sent if isinstance(sent, tuple) else ():
         cost = f", ${service.cost:.4f}" if service.cost else ""
-        many = "1 request" if service.requests == 1 else f"{service.requests} requests"
         output.note(
-            f"sent to {service.provider} at {service.host} ({service.what}): {many}, {service.texts} texts, "
-            f"{service.bytes:,} bytes, {service.tokens:,} tokens{cost}"
+            f"sent to {service.provider} at {service.host} ({service.what}): "
+            f"{counted(service.requests, 'request')}, {counted(service.texts, 'text')}, "
+            f"{counted(service.bytes, 'byte')}, {counted(service.tokens, 'token')}{cost}"
         )
 
 
@@ -380,4 +381,4 @@ def _show_located(located: _Located, output: Output) -> None:
         span = hit.chunk.span
         output.text(f"  {hit.chunk.path}:{span.start_line}-{span.end_line}  {hit.score:.2f}{symbol}")
     how = "an issue" if located.is_issue else "a question: it is too short for an issue, so files stand by their best hit"
-    output.note(f"{len(located.files)} files in {located.elapsed_ms:.0f} ms; read as {how}")
+    output.note(f"{counted(len(located.files), 'file')} in {located.elapsed_ms:.0f} ms; read as {how}")

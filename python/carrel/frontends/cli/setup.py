@@ -23,6 +23,7 @@ from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.outbound import Destination, Secret
 from carrel.model.published import SCHEME, PublishedAddress
+from carrel.model.wording import counted
 from carrel.policy import consent
 from carrel.policy.audit import AuditTrail
 from carrel.policy.permissions import PermissionFile
@@ -85,7 +86,10 @@ def _show_model(state: ModelState, output: Output) -> None:
     if state.destinations:
         key = "has a key" if state.has_key else "no key found" if state.lacks_key else "needs no key"
         permission = "allowed" if state.allowed else "not allowed yet: `carrel confirm`"
-        output.text(f"  {key}; {permission}; {state.requests:,} requests, {state.tokens:,} tokens, ${state.dollars:.4f} so far")
+        output.text(
+            f"  {key}; {permission}; {counted(state.requests, 'request')}, "
+            f"{counted(state.tokens, 'token')}, ${state.dollars:.4f} so far"
+        )
     if state.answered_ms is not None:
         output.text(f"  answered in {state.answered_ms:,.0f} ms")
     if state.problem or state.last_error:
@@ -298,7 +302,9 @@ def _list_sources(arguments: Namespace, output: Output) -> int:
     result = with_commands(folder(arguments.path), output, work)
     output.value(result)
     for source in result.sources:
-        output.text(f"{source.id}: {source.kind}, {source.state}, {source.files:,} files, {source.chunks:,} chunks")
+        output.text(
+            f"{source.id}: {source.kind}, {source.state}, {counted(source.files, 'file')}, {counted(source.chunks, 'chunk')}"
+        )
         output.text(f"  {source.folder}; {source.description}")
         for problem in source.problems:
             output.text(f"  problem: {problem}")

@@ -21,6 +21,7 @@ from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.native import CancelToken
 from carrel.model.published import PublishedAddress, check_name
+from carrel.model.wording import counted
 from carrel.settings.setting_checks import options_of
 from carrel.settings.settings import Settings, resolve
 from carrel.settings.settings_files import read_user
@@ -227,7 +228,7 @@ def run_publish(arguments: Namespace, output: Output) -> int:
         index.store.close()
     output.value({"address": str(address), **asdict(report)})
     output.text(
-        f"{address} shows {report.commit[:12]} now: {report.chunks:,} chunks of {report.files:,} files; "
+        f"{address} shows {report.commit[:12]} now: {counted(report.chunks, 'chunk')} of {counted(report.files, 'file')}; "
         f"{report.added + report.taken_over:,} are new, {report.removed:,} are gone."
     )
     output.note(f"Search it from anywhere: carrel sources add {address}")

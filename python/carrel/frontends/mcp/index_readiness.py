@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from carrel.index.workspace_state import Progress
+from carrel.model.wording import counted
 
 if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
@@ -66,4 +67,4 @@ class IndexReadiness:
                 files = index.store.snapshot().files
                 if files > last_count:
                     last_count = files
-                    await report(files, None, f"Another Carrel indexes {name}: {files} files so far")
+                    await report(files, None, f"Another Carrel indexes {name}: {counted(files, 'file')} so far")

@@ -20,6 +20,7 @@ from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.structs import decode_call
 from carrel.model.types import Budget, Filters, Hit, Query
+from carrel.model.wording import counted
 from carrel.pack.appearance import one_line
 from carrel.pack.formats import NOTHING_FOUND, places_text
 from carrel.search.certainty import doubt
@@ -352,7 +353,8 @@ def status_text(name: str, folder_status: Status) -> str:
         folder_status.files, folder_status.unfinished, folder_status.failed_files, complete=folder_status.complete
     )
     state = "unfinished" if lacks and folder_status.state in ("ready", "empty") else folder_status.state
-    lines = [f"{name} ({folder_status.root}): {state}, {folder_status.files} files, {folder_status.chunks} chunks"]
+    holds = f"{counted(folder_status.files, 'file')}, {counted(folder_status.chunks, 'chunk')}"
+    lines = [f"{name} ({folder_status.root}): {state}, {holds}"]
     if lacks:
         lines.append(lacks)
     if folder_status.pending:

@@ -28,6 +28,7 @@ from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.mcp.server_info import sdk_problem
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.lines import lines_of
+from carrel.model.wording import counted
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal import Output
@@ -111,7 +112,7 @@ def _ask(plans: Sequence[_Plan], output: Output) -> None:
         for line in (line for change in agent_plan.changes if change.needed for line in difference(change).split("\n")):
             output.warn(line)
     files = [change.path for agent_plan in plans for change in agent_plan.changes if change.needed]
-    sys.stderr.write(f"Write this into {len(files)} {'file' if len(files) == 1 else 'files'}? [y/N] ")
+    sys.stderr.write(f"Write this into {counted(len(files), 'file')}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CarrelError("Nothing was written")

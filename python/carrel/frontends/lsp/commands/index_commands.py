@@ -9,6 +9,7 @@ from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.messages import index_messages as wire
 from carrel.model.errors import CarrelError
 from carrel.model.structs import decode
+from carrel.model.wording import counted
 from carrel.service import queries
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class IndexCommands:
         message = "cancelled"
         try:
             report = await workspace.queue.wait(job)
-            message = f"{report.added + report.changed} files indexed, {report.unchanged} unchanged"
+            message = f"{counted(report.added + report.changed, 'file')} indexed, {report.unchanged} unchanged"
         except CarrelError as error:
             message = str(error)
             raise
