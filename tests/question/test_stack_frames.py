@@ -155,9 +155,37 @@ stack backtrace:
 error[E0382]: borrow of moved value
   --> src/main.rs:4:20
 src/app.ts(12,5): error TS2322: Type 'string' is not assignable
+src\\core.cpp(103): error C2065: undeclared identifier
 """,
-        [("src/main.c", 10, ""), ("src/main.rs", 4, ""), ("src/app.ts", 12, "")],
+        [("src/main.c", 10, ""), ("src/main.rs", 4, ""), ("src/app.ts", 12, ""), ("src/core.cpp", 103, "")],
     ),
+    "Lua": (
+        """lua: app/burrow.lua:3: attempt to index a nil value (local 'tool')
+stack traceback:
+\tapp/burrow.lua:3: in function 'dig'
+\tapp/main.lua:9: in local 'start'
+\tapp/main.lua:12: in main chunk
+\t[C]: in ?
+""",
+        [("app/main.lua", 12, ""), ("app/main.lua", 9, "start"), ("app/burrow.lua", 3, "dig")],
+    ),
+    "Zig": (
+        """thread 7 panic: index out of bounds
+/srv/src/burrow.zig:41:17: 0x22dd03 in dig (main)
+    return tools[index];
+/srv/src/main.zig:9:8: 0x22cc4e in main (main)
+""",
+        [("/srv/src/main.zig", 9, "main"), ("/srv/src/burrow.zig", 41, "dig")],
+    ),
+    "Nim": (
+        """Traceback (most recent call last)
+/srv/src/main.nim(12) main
+/srv/src/burrow.nim(42) dig
+Error: unhandled exception: index 7 not in 0 .. 2 [IndexDefect]
+""",
+        [("/srv/src/main.nim", 12, "main"), ("/srv/src/burrow.nim", 42, "dig")],
+    ),
+    "a shell": ("./bin/deploy.sh: line 103: stop_all: command not found\n", [("bin/deploy.sh", 103, "")]),
 }
 
 

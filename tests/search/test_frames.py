@@ -72,6 +72,12 @@ def test_a_place_without_a_function_is_told_by_its_line(view: Snapshot, text: st
     assert found.confidence >= OF_A_TRACE
 
 
+def test_a_bare_name_that_one_file_has_is_a_place_of_its_function(view: Snapshot) -> None:
+    text = "Exception in thread main\n\tat shop.market.Job.start(Job.kt:8)\n==7== by 0x109: start (job.c:3)\n"
+    files = {**FILES, "src/main/kotlin/Job.kt": "class Job {\n    fun start(): Value {\n        return load(this)\n    }\n}\n"}
+    assert ask(indexed(files), text).hits[0].chunk.path == "src/main/kotlin/Job.kt"
+
+
 @pytest.mark.parametrize("text", ["what is wrong at Makefile:5?", "line 5 of the Makefile fails at 10:30:15"])
 def test_a_file_without_an_ending_is_a_place(text: str) -> None:
     makefile = "all:\n\t@echo a job\n\nload:\n\t./load value\n\njob:\n\t@echo bad value of a job\n"

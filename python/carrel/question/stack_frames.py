@@ -58,13 +58,19 @@ _FORMS = (
         rf"^(?:created by )?(?P<function>[\w./*()\[\]-]{{1,300}})(?:\([^\n()]{{0,500}}\)| in goroutine \d+)"
         rf"\n\t(?P<path>{_FILE}):{_LINE}",
         rf"^\t(?P<path>{_FILE}):{_LINE} \+0x[0-9a-f]+",
+        # Lua, Zig
+        rf"^\t(?P<path>{_FILE}):{_LINE}: in (?:(?:\w+ )?['<](?P<function>\w{{1,200}})|main chunk)",
+        rf"^[ \t]*(?P<path>{_FILE}):{_LINE}:\d+: 0x[0-9a-f]+ in (?P<function>\w{{1,200}})",
     ),
     *_forms(
         False,
+        # Nim, shells
+        rf"^[ \t]*(?P<path>{_FILE})\({_LINE}\)[ \t]+(?P<function>\w{{1,200}})[ \t]*$",
+        rf"^[ \t]*(?P<path>{_FILE}): line {_LINE}:",
         # pytest and compilers; rustc; those of Microsoft
         rf"^[ \t]*(?P<path>{_FILE}):{_LINE}(?::\d+)?(?::? (?:in (?P<function>\w{{1,200}}))?|:|$)",
         rf"^[ \t]*--> (?P<path>{_FILE}):{_LINE}:\d+",
-        rf"^[ \t]*(?P<path>{_FILE})\({_LINE},\d+\): (?:error|warning)\b",
+        rf"^[ \t]*(?P<path>{_FILE})\({_LINE}(?:,\d+)?\)[ \t]?: (?:fatal )?(?:error|warning)\b",
     ),
 )
 MOST_FRAMES = 100
