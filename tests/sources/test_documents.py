@@ -38,6 +38,11 @@ MAY_2024 = 1_714_521_600.0  # the first of May
         ("| Version | 3 |\n", "a.md", "", None),
         ("date: 2020-01-01\nupdated: 2024/5/1", "a.md", "", MAY_2024),
         ("nothing of the kind", "plan-v4-2024-05-01.md", "4", MAY_2024),
+        ("Last updated: 1 May 2024", "a.md", "", MAY_2024),
+        ("**Last updated:** May 1st, 2024", "a.md", "", MAY_2024),
+        ("Last reviewed: 01.05.2024", "a.md", "", MAY_2024),
+        ("Updated: 5/1/2024", "a.md", "", None),
+        ("Last updated: 31 February 2024", "a.md", "", None),
         ("updated_at: 2024-02-31", "a.md", "", None),
     ],
 )

@@ -26,6 +26,18 @@ _DATES = frozenset(
 _CREATED = frozenset(("date", "created", "published"))
 _VERSIONS = frozenset(("version", "revision", "rev"))
 _DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-./](0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])(?!\d)")
+_EUROPEAN_DAY = lazy_pattern(
+    r"(?<!\d)(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.\s?(?P<year>(?:19|20)\d\d)(?!\d)"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_WRITTEN_DAYS = tuple(
+    lazy_pattern(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?<!\d)(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?\s+{_MONTH},?\s+(?P<year>(?:19|20)\d\d)(?!\d)",
+        rf"\b{_MONTH}\s+(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?,?\s+(?P<year>(?:19|20)\d\d)(?!\d)",
+    )
+)
 _VERSION = lazy_pattern(r"[vV]?(\d{1,6}(?:\.\d{1,6}){0,3}[\w.+-]{0,12})")
 _IN_NAME = lazy_pattern(
     r"[\s_.(-]*(?:(?:19|20)\d\d[-_.]?(?:0[1-9]|1[0-2])[-_.]?(?:0[1-9]|[12]\d|3[01])|(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?\d+(?:[._]\d+)*"
@@ -59,9 +71,9 @@ def facts_of(head: str, path: str) -> DocumentFacts:
         if name in _VERSIONS and not version and (version_match := _VERSION.match(value)):
             version = version_match[1].rstrip(".")
         elif name in _DATES and updated is None:
-            updated = _day(_DAY.search(value))
+            updated = _day_in(value)
         elif name in _CREATED and created is None:
-            created = _day(_DAY.search(value))
+            created = _day_in(value)
         elif name == "title" and not title:
             title = value
     if not version and (version_match := _NAME_VERSION.search(PurePosixPath(path).name)):
@@ -113,9 +125,22 @@ def front_matter(fields: Mapping[str, str]) -> str:
 
 
 def _day(match: re.Match[str] | None) -> float | None:
-    if match is None:
-        return None
+    return _seconds(match[1], match[2], match[3]) if match else None
+
+
+def _day_in(value: str) -> float | None:
+    """Read `2021-03-03`, `03.03.2021`, `3 March 2021` or `March 3, 2021`. Of `3/4/2021` either number may be the month."""
+    if match := _DAY.search(value):
+        return _day(match)
+    for pattern in (_EUROPEAN_DAY, *_WRITTEN_DAYS):
+        if match := pattern.search(value):
+            month = match["month"].lower()
+            return _seconds(match["year"], month if month.isdigit() else str(_MONTHS.index(month) + 1), match["day"])
+    return None
+
+
+def _seconds(year: str, month: str, day: str) -> float | None:
     try:
-        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=UTC).timestamp()
+        return datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp()
     except ValueError:
         return None
