@@ -160,6 +160,10 @@ def test_an_input_may_hold_text_around_references() -> None:
         ({"tool": "say", "args": {"text": ["{{ step_0.out }}"]}}, "{{ step_0.out }} refers to nothing"),
         ({"tool": "head", "input": "{{Input}}"}, "{{Input}} refers to nothing"),
         ({"tool": "head", "input": "{{grep.output}}"}, "{{grep.output}} refers to nothing"),
+        *(
+            ({"tool": "head", "input": text}, f"{text} refers to nothing")
+            for text in ("{{step0}}", "{{outputs[0]}}", "{{result}}")
+        ),
         ({"tool": "say", "args": {"text": "x"}, "input": "y"}, "takes no input"),
         ({"tool": "head", "args": {"input": "x"}, "input": "y"}, "given twice"),
         ({"tool": "head", "args": {"lines": -1}}, "must be at least 0"),

@@ -67,6 +67,7 @@ _MEANT = lazy_pattern(
     r"(?<!\$)\{\{\s*(?:(?:steps?|input|output)\b[^{}]{0,80}|(?:steps?|input)_[^{}]{0,80}|[^{}\s]{1,80}\.output)\s*\}\}",
     re.IGNORECASE,
 )
+_TEMPLATE = lazy_pattern(r"\{\{[^{}]{0,80}\}\}")
 INPUT = -1
 """Stands for `{{input_data}}` where a reference is a step's number."""
 
@@ -247,7 +248,9 @@ def takes_input(tool: CatalogueTool) -> bool:
 
 def _reference_problems(number: int, step: Step) -> Iterable[str]:
     sources = ["{{input_data}}", *(f"{{{{step_{earlier}.output}}}}" for earlier in range(number))]
-    for mistaken in dict.fromkeys(mistaken_references([step.args, step.input])):
+    whole = (step.input or "").strip()  # what flows into a step and is nothing but a template is meant as one
+    lost = [whole] if _TEMPLATE.fullmatch(whole) and not _REFERENCE.fullmatch(whole) else []
+    for mistaken in dict.fromkeys((*mistaken_references([step.args, step.input]), *lost)):
         yield f"{mistaken} refers to nothing; there is {', '.join(sources)}"
     for source in dict.fromkeys(references([step.args, step.input])):
         if source == number:
