@@ -16,8 +16,9 @@ const LOOKED_AT: usize = 64 * 1024;
 const CPP: &str = concat!(
     r"(?m)^[ \t]*(?:namespace\b|inline namespace\b|template *<|using [\w:]|(?:public|private|protected|signals|(?:public|private|protected) slots) *:(?:[^:]|$)",
     r"|(?:class|struct)\b[^;(){}\n]*[^:;(){}\n]:(?:[^:\n]|$)|class(?: +\[\[\w+\]\])?(?: +\w+(?:\([^)\n]*\))?){1,3} *[{;]?[ \t\r]*$",
-    r"|(?:virtual|constexpr|consteval|explicit|friend|mutable|static_assert)\b|enum (?:class|struct)\b",
-    r#"|[^/*"'\n]*(?:\w::[~\w]|\boperator *[-+*/=<>!\[(&|]|\) *(?:const *)?(?:noexcept|override|final)\b|= *(?:delete|default) *;))"#
+    r"|(?:virtual|constexpr|consteval|explicit|friend|mutable|static_assert)\b|enum (?:class|struct)\b|# *include +<\w+>|auto +\w[^;\n]*\) *->",
+    r#"|[^/*"'\n]*(?:\w::[~\w]|\boperator *[-+*/=<>!\[(&|]|\) *(?:const *)?(?:noexcept|override|final)\b|\) *const *[;{]"#,
+    r#"|\bconst \w[\w:<>]*& *\w*[,)]|\bnullptr\b|= *(?:delete|default) *;))"#
 );
 const OBJECTIVE_C: &str = r"(?m)^[ \t]*@(?:interface|protocol|implementation|class|end|import|property)\b";
 const PREPROCESSOR: &str = r"(?m)^[ \t]*# *(?:include|define|undef|if|ifdef|ifndef|pragma)\b";
@@ -164,6 +165,12 @@ mod tests {
             "struct A {\n  A() = default;\n};\n",
             "struct A {\n  bool operator==(const A& other) const;\n};\n",
             "struct A {\n private:\n  int x;\n};\n",
+            "struct A { A(float a); ~A(); float dot(int other) const; };\n",
+            "#include <memory>\nint f(void);\n",
+            "int f(const Vec& other);\n",
+            "int f(const Vec&);\n",
+            "static int *last = nullptr;\n",
+            "auto first(int a) -> int;\n",
             "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint f(void);\n#ifdef __cplusplus\n}\n#endif\nstatic_assert(true, \"\");\n",
         ] {
             check("include/network.h", text, "cpp");
@@ -175,6 +182,8 @@ mod tests {
             "// See rail::Track for C++.\nint f(void);\n",
             "#ifdef __cplusplus\nextern \"C\" {\nnamespace rail { class Track; }\n#endif\nint f(void);\n#if defined(__cplusplus)\n}\n#endif\n",
             "#define NAME \"a::b\"\nextern int virtual_memory;\n",
+            "#include <stdio.h>\nstatic const unsigned mask = 7;\nint f(int a) {\n  return a & mask;\n}\n#define BOTH(const_a, b) (const_a& b)\n",
+            "static int __attribute__((const)) f(const struct point *a) {\n  return ~a->x & list->next->y;\n}\n",
             "int f(int a, int b);\nenum colour { RED };\ntypedef struct { int x; } point;\n",
             "static int g(int x) {\n  switch (x) {\n  default:\n    return x ? 1 : 2;\n  }\n}\n",
         ] {
