@@ -169,7 +169,7 @@ mod tests {
             "#include <memory>\nint f(void);\n",
             "int f(const Vec& other);\n",
             "int f(const Vec&);\n",
-            "static int *last = nullptr;\n",
+            "static Track last = nullptr;\n",
             "auto first(int a) -> int;\n",
             "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint f(void);\n#ifdef __cplusplus\n}\n#endif\nstatic_assert(true, \"\");\n",
         ] {
