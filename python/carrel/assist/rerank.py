@@ -63,23 +63,21 @@ def reordered(
 ) -> Order:
     """Return the order with a reranker's scores, given by the candidates' numbers, added to it.
 
-    Of each file the place with the best verdict gains. A verdict counts as far as the reranker agrees with the evidence,
+    A file gains by the best verdict on one of its places, once. A verdict counts as far as the reranker agrees with the evidence,
     or as the search isn't sure: `confidence` is its own. Relevances follow as far. What is `pinned` stays first.
     """
     verdicts = {doc: relevance(score, spec) for doc, score in judged.items()}
     of_file: dict[str, float] = {}
     first: dict[str, Place] = {}
-    judged_best: dict[str, Place] = {}
     for place in order.places:
         doc, path = place.candidate.doc, place.candidate.path
         if doc in verdicts:
             first.setdefault(path, place)
-            if verdicts[doc] > of_file.get(path, -1.0):
-                of_file[path], judged_best[path] = verdicts[doc], place
+            of_file[path] = max(of_file.get(path, 0.0), verdicts[doc])
     trust = max(agreement([(place.score, of_file[path]) for path, place in first.items()]), 0.0) ** 2
     trust = max(trust, (1.0 - confidence) ** 2)
     best = max((place.candidate.own_score for place in first.values()), default=0.0)
-    gains = {place.candidate.doc: WEIGHT * trust * best * of_file[path] for path, place in judged_best.items()}
+    gains = {place.candidate.doc: WEIGHT * trust * best * of_file[path] for path, place in first.items()}
     moved = order.moved("reranker", gains).lifted("pinned", {first[path].candidate.doc: 1 for path in pinned if path in first})
 
     def seen(place: Place) -> Place:
