@@ -626,8 +626,8 @@ class Store:
         """None if this file may be read and sent, else the reason (ignored, secret, outside …). "read failed: …" says that the machine
         failed, as with too many open files."""
     def name_language(self, path: str, language: str) -> bool:
-        """Note which language an editor gives to a file, which counts where nothing else says one. Tell whether the index has the file
-        without a language: the next plan with its path cuts it anew."""
+        """Note which language an editor gives to a file, which counts where nothing else says one. Tell whether it is new, and the
+        index has the file without a language: the next plan with its path cuts it anew."""
     def holds(self, path: str, data: bytes) -> bool:
         """Tell whether this file may be read and holds exactly these bytes."""
     def skipped(self, limit: int = 1000) -> list[tuple[str, str]]:

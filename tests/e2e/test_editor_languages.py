@@ -43,13 +43,16 @@ async def test_a_file_of_no_known_language_is_in_that_of_its_document_from_then_
         assert (known["src/badger.zz"], known["src/copy.zz"]) == ("lua", "other")
 
 
-@pytest.mark.parametrize("setting", [{}, {"languages": {"*.zz": "python"}}])
+@pytest.mark.parametrize(
+    ("name", "setting"), [("otter.py", {}), ("otter.zz", {"*.zz": "python"}), ("otter.zz", {"*.zz": "other"})]
+)
 async def test_a_language_that_the_name_or_a_setting_says_stays(
-    start: Start, project: Path, setting: dict[str, dict[str, str]]
+    start: Start, project: Path, name: str, setting: dict[str, str]
 ) -> None:
-    otter = project / ("src/otter.zz" if setting else "src/otter.py")
-    otter.write_text(OTTER)
-    async with start(project, **setting) as client:
-        client.open(otter, OTTER, "ruby")
-        await client.request("carrel/index", {})
-        assert (otter.relative_to(project).as_posix(), "python", "build_holt") in await languages(client, "build_holt")
+    (project / "src" / name).write_text(OTTER)
+    async with start(project, languages=setting) as client:
+        client.open(project / "src" / name, OTTER, "ruby")
+        for _ in range(2):
+            await client.request("carrel/index", {})
+            known = {path: language for path, language, _ in await languages(client, "build_holt")}
+            assert known[f"src/{name}"] == setting.get("*.zz", "python")

@@ -80,7 +80,7 @@ pub(crate) struct WorkspaceHandle {
     pub access: Option<AccessPolicy>,
     masker: Masker,
     /// The languages that an editor gives to files which say none themselves.
-    pub editor_languages: Mutex<BTreeMap<String, Language>>,
+    editor_languages: Mutex<BTreeMap<String, Language>>,
 }
 
 impl WorkspaceHandle {
@@ -118,11 +118,25 @@ impl WorkspaceHandle {
         Ok(with_masks(source, &found))
     }
 
+    /// Note which language an editor gives to a file, unless settings do; tell whether that is new.
+    pub fn name_language(&self, path: &str, language: Language) -> bool {
+        let is_set = self.config.languages.of(path).is_some();
+        !is_set && locked(&self.editor_languages).insert(path.to_owned(), language) != Some(language)
+    }
+
+    /// Return the files to which editors gave a language.
+    pub fn named_by_editors(&self) -> Vec<String> {
+        locked(&self.editor_languages).keys().cloned().collect()
+    }
+
     /// Tell the language of a text that was read, or why it is of no use. What is kept in memory only are texts for people.
     pub fn language_of(&self, path: &str, text: &str) -> std::result::Result<Language, SkipReason> {
-        let stated = self.config.languages.of(path).unwrap_or_else(|| Language::of_file(path, text));
-        let of_editor = || locked(&self.editor_languages).get(path).copied();
-        match if stated == Language::OTHER { of_editor().unwrap_or(stated) } else { stated } {
+        let of_editor = || locked(&self.editor_languages).get(path).copied().unwrap_or(Language::OTHER);
+        let of_file = || match Language::of_file(path, text) {
+            Language::OTHER => of_editor(),
+            language => language,
+        };
+        match self.config.languages.of(path).unwrap_or_else(of_file) {
             Language::OTHER if self.config.in_memory => Ok(Language::TEXT),
             Language::OTHER if !has_words(text) => Err(SkipReason::NoWords),
             language => Ok(language),

@@ -174,11 +174,10 @@ impl Store {
         self.workspace.access.as_ref().and_then(|access| access.check(path).err())
     }
 
-    /// Note which language an editor gives to a file. It counts where neither settings nor name nor text say one; the next plan
-    /// holds the file if the index has it without a language, which is what is returned.
+    /// Note which language an editor gives to a file. It counts where neither settings nor name nor text say one. Tell whether it is
+    /// new, and the index has the file without a language: the next plan with its path holds it.
     pub fn name_language(&self, path: &str, language: Language) -> bool {
-        locked(&self.workspace.editor_languages).insert(path.to_owned(), language);
-        locked(&self.current).disk.language(path) == Some(Language::OTHER)
+        self.workspace.name_language(path, language) && locked(&self.current).disk.language(path) == Some(Language::OTHER)
     }
 
     /// Whether the file at `path` may be read and holds exactly these bytes.

@@ -112,8 +112,8 @@ impl Store {
     }
 
     fn classifier<'a>(&self, set: &SegmentSet, statuses: &'a FileStatusTable, mode: Mode) -> ChangeClassifier<'a> {
-        let mut named: BTreeSet<String> = locked(&self.workspace.editor_languages).keys().cloned().collect();
-        named.retain(|path| set.language(path) == Some(Language::OTHER));
+        let is_without = |path: &String| set.language(path) == Some(Language::OTHER);
+        let named = self.workspace.named_by_editors().into_iter().filter(is_without).collect();
         ChangeClassifier { statuses, mode, named, plan: Plan::default(), queue: Queue::default(), wanted: BTreeSet::new() }
     }
 
