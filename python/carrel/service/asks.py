@@ -107,7 +107,7 @@ async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell
     tokenizer = await tokenizer_of(workspace, request.context.model, model.spec.tokenizer)
     scope = Scope(request.context.filters.exclude, request.context.left_out)
     offered = tools(workspace, tokenizer, scope)
-    callable_by_name: list[Tool] = []
+    callable_tools: list[Tool] = []
     finished = set[str]()  # names of tools
     if workspace.settings.tools.sources:  # else there is nothing to find, and each question would pay for two more schemas
         service = workspace.composition.tools(workspace.settings, offered, confirm=workspace.composition.confirm)
@@ -115,7 +115,7 @@ async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell
         offered += catalogue
         taken = {tool.spec.name for tool in (*offered, *request.tools)}
         question = request.messages[-1].text
-        fitting, callable_by_name = await approved_tools(service, catalogue[-1], question, taken, tokenizer, limit // 8)
+        fitting, callable_tools = await approved_tools(service, catalogue[-1], question, taken, tokenizer, limit // 8)
         offered += fitting
     offered += request.tools
     names = [tool.spec.name for tool in offered]
@@ -144,7 +144,7 @@ async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell
             finished.add(event.name)
         send(event)
 
-    answered = await asking.ask(window, model, [*offered, *callable_by_name], items, text, notify)
+    answered = await asking.ask(window, model, [*offered, *callable_tools], items, text, notify)
     answered = replace(answered, checked=await dated(workspace, answered.checked))
     if audit:
         audit.answer(model.spec.id, answered, workspace.root_key)

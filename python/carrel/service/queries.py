@@ -270,7 +270,7 @@ def _retrieval(index: OpenIndex, ranking: Ranking, query: Query, token: CancelTo
 def _with_notice(index: OpenIndex, ranking: Ranking, retrieval: Retrieval) -> Retrieval:
     """Say in the diagnostics of a search why it was answered by words alone or not at all, if it was.
 
-    Where nothing was found, that may be what wasn't read.
+    Where nothing sure was found, that may be what wasn't read.
     """
     from carrel.search.certainty import is_sure
 

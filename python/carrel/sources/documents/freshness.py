@@ -25,17 +25,18 @@ _DATES = frozenset(
 )
 _CREATED = frozenset(("date", "created", "published"))
 _VERSIONS = frozenset(("version", "revision", "rev"))
-_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-./](0?[1-9]|1[0-2])[-./](0?[1-9]|[12]\d|3[01])(?!\d)")
-_EUROPEAN_DAY = lazy_pattern(
-    r"(?<!\d)(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.\s?(?P<year>(?:19|20)\d\d)(?!\d)"
-)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
-_WRITTEN_DAYS = tuple(
-    lazy_pattern(pattern, re.IGNORECASE)
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_NUMBERED_MONTH = r"(?P<month>0?[1-9]|1[0-2])"
+_NAMED_MONTH = rf"\b(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_NUMBERED_DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_DAYS = tuple(
+    lazy_pattern(rf"(?<!\d){pattern}(?!\d)", re.IGNORECASE)
     for pattern in (
-        rf"(?<!\d)(?P<day>[12]?\d|3[01])(?:st|nd|rd|th|\.)?\s+{_MONTH},?\s+(?P<year>(?:19|20)\d\d)(?!\d)",
-        rf"\b{_MONTH}\s+(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?,?\s+(?P<year>(?:19|20)\d\d)(?!\d)",
+        rf"{_YEAR}[-./]{_NUMBERED_MONTH}[-./]{_NUMBERED_DAY}",
+        rf"{_NUMBERED_DAY}\.\s?{_NUMBERED_MONTH}\.\s?{_YEAR}",
+        rf"{_NUMBERED_DAY}(?:st|nd|rd|th|\.)?\s+{_NAMED_MONTH},?\s+{_YEAR}",
+        rf"{_NAMED_MONTH}\s+{_NUMBERED_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}",
     )
 )
 _VERSION = lazy_pattern(r"[vV]?(\d{1,6}(?:\.\d{1,6}){0,3}[\w.+-]{0,12})")
@@ -45,7 +46,7 @@ _IN_NAME = lazy_pattern(
     re.IGNORECASE,
 )
 _NAME_VERSION = lazy_pattern(r"(?<![a-z0-9])(?:v|ver|version|rev)[\s_.-]?(\d+(?:[._]\d+)*)", re.IGNORECASE)
-_NAME_DAY = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+_NAME_DAY = lazy_pattern(rf"(?<!\d){_YEAR}[-_.]?(?P<month>0[1-9]|1[0-2])[-_.]?(?P<day>0[1-9]|[12]\d|3[01])(?!\d)")
 _OLD = lazy_pattern(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|previous|superseded)(?=$|[\s_./-])", re.IGNORECASE)
 
 
@@ -124,23 +125,17 @@ def front_matter(fields: Mapping[str, str]) -> str:
     return "\n".join(["---", *lines, "---", ""])
 
 
-def _day(match: re.Match[str] | None) -> float | None:
-    return _seconds(match[1], match[2], match[3]) if match else None
-
-
 def _day_in(value: str) -> float | None:
     """Read `2021-03-03`, `03.03.2021`, `3 March 2021` or `March 3, 2021`. Of `3/4/2021` either number may be the month."""
-    if match := _DAY.search(value):
-        return _day(match)
-    for pattern in (_EUROPEAN_DAY, *_WRITTEN_DAYS):
-        if match := pattern.search(value):
-            month = match["month"].lower()
-            return _seconds(match["year"], month if month.isdigit() else str(_MONTHS.index(month) + 1), match["day"])
-    return None
+    return _day(next(filter(None, (pattern.search(value) for pattern in _DAYS)), None))
 
 
-def _seconds(year: str, month: str, day: str) -> float | None:
+def _day(match: re.Match[str] | None) -> float | None:
+    if match is None:
+        return None
+    month = match["month"].lower()
     try:
-        return datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp()
+        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+        return datetime(int(match["year"]), number, int(match["day"]), tzinfo=UTC).timestamp()
     except ValueError:
         return None

@@ -10,7 +10,7 @@
 //! 16   8  length of the whole file
 //! 24   8  xxh3_64 of every byte from 32 on, its seed version << 32 | dimensions
 //! 32   4  files          36  4  chunks        40  8  terms
-//! 48  24  unused, 0 (segments of before have sums of lengths)
+//! 48  24  unused, 0 (earlier segments have sums of field lengths)
 //! 72   4  sections       76  4  unused, 0
 //! 80   .  section table, an entry for each: tag u16, model u16, flags u32, offset u64, length u64
 //! .    .  the sections

@@ -1,4 +1,4 @@
-//! What somebody who mistyped a name, or typed its beginning, may have meant.
+//! Find what somebody who mistyped a name, or typed its beginning, may have meant.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ const SHORTEST: usize = 5;
 /// … and longer ones are nobody's.
 const LONGEST: usize = 100;
 
-/// The defined names that begin with `name`, or differ from it by a letter (left out, added, another, or two neighbours swapped), at
-/// most `most`: those first that more chunks define, then the shorter ones. None where a text has the name, or code defines it: then it is meant as it stands. Two
-/// wrong letters are more often another name.
+/// Return the defined names that begin with `name`, or differ from it by a letter (left out, added, another, or two neighbours
+/// swapped), at most `most`: those first that more chunks define, then the shorter ones. None where a text has the name, or code
+/// defines it: then it is meant as it stands. Two wrong letters are more often another name.
 pub fn near_names(views: &[View<'_>], name: &str, most: usize) -> Vec<String> {
     let wanted = name.to_lowercase();
     let letters = wanted.chars().count();

@@ -1,4 +1,4 @@
-//! How common words are, counted over live chunks alone.
+//! Count how common words are, over live chunks alone.
 //!
 //! Segments keep the lists of all their chunks, deleted ones too. Scores that counted those would depend on which edits and merges
 //! an index has seen. So what dead chunks add is taken off, for a term when it is asked for the first time, by looking into its

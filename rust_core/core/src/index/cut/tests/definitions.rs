@@ -1,4 +1,4 @@
-//! What a file defines, and which piece of it does.
+//! Tests of what a file defines, and which piece of it does.
 
 use super::{SMALL, assert_lawful, chunks_of, outline};
 use crate::base::language::Language;
