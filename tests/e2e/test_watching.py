@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Start
-from tests.e2e.test_changes import WATCHING, eventually, found
+from tests.e2e.test_changes import WATCHING, eventually
 from tests.lsp_client import SERVER, LspClient
 from tests.shop import write_files
 
@@ -46,9 +46,9 @@ async def test_changes_of_other_programs_are_indexed_without_a_question(start: S
         await client.wait_for("carrel/statusChanged", has(files))
         # What comes into a folder that was made again, and right before a question.
         write_files(project, {"zoo/ape.py": PAGE.format(name="ape_jump", number=2)})
-        assert await found(client, "ape_jump") == ["zoo/ape.py"]
+        await eventually(client, "ape_jump", ["zoo/ape.py"])
         (project / "zoo/ape.py").write_text(PAGE.format(name="bonobo_jump", number=3))
-        assert await found(client, "bonobo_jump") == ["zoo/ape.py"]
+        await eventually(client, "bonobo_jump", ["zoo/ape.py"])
 
 
 async def test_a_folder_that_is_deleted_and_made_again_is_watched_again(start: Start, project: Path, tmp_path: Path) -> None:

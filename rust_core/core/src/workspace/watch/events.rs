@@ -43,18 +43,27 @@ pub(super) struct Burst {
 #[derive(Default)]
 struct Inbox {
     burst: Burst,
+    /// The file whose event is a signal and no change.
+    signal: PathBuf,
     /// Somebody waits for the burst: it ends now.
     hurried: bool,
     /// The watching thread waits here: what came before was told.
     idle: bool,
     closed: bool,
+    /// How many events of the signal's file came, and with each all that came before it.
+    signals: u64,
 }
 
 /// Where the system's thread leaves events and the watching one waits for them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Events(Arc<(Mutex<Inbox>, Condvar)>);
 
 impl Events {
+    /// Take the file whose event is a signal.
+    pub fn new(signal: PathBuf) -> Self {
+        Self(Arc::new((Mutex::new(Inbox { signal, ..Inbox::default() }), Condvar::new())))
+    }
+
     /// Wait for the next burst to end; `None` when closed.
     pub fn next(&self) -> Option<Burst> {
         let (inbox, woken) = &*self.0;
@@ -90,6 +99,17 @@ impl Events {
         drop(woken.wait_timeout_while(held, longest, busy));
     }
 
+    /// How many signals have come.
+    pub fn signals(&self) -> u64 {
+        locked(&self.0.0).signals
+    }
+
+    /// Wait for more signals than so many, for so long at most.
+    pub fn wait_for_signal(&self, before: u64, longest: Duration) {
+        let (inbox, woken) = &*self.0;
+        drop(woken.wait_timeout_while(locked(inbox), longest, |held| !(held.signals > before || held.closed)));
+    }
+
     /// Have whoever waits leave, now and later.
     pub fn close(&self) {
         let (inbox, woken) = &*self.0;
@@ -109,6 +129,11 @@ impl Events {
     fn add(&self, event: notify::Result<Event>) {
         let (inbox, woken) = &*self.0;
         let mut held = locked(inbox);
+        if event.as_ref().is_ok_and(|event| event.paths.contains(&held.signal)) {
+            held.signals += 1;
+            woken.notify_all();
+            return;
+        }
         let began = held.burst.first.is_none();
         if held.burst.add(event) && began {
             woken.notify_all(); // later events only move the end, which is looked at when it is due

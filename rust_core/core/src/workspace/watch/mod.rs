@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{Config, ErrorKind, EventKindMask, PathOp, RecommendedWatcher, RecursiveMode, WatchPathConfig, Watcher};
 
@@ -23,8 +23,11 @@ use events::{Burst, Events};
 
 /// More changed files than these are told as "everything": comparing all of them is quicker than asking for each.
 const MANY: usize = 500;
-/// Until the system's thread has taken what was just written.
+/// Until the system's thread has taken what was just written, where no signal tells.
 const HANDOVER: Duration = Duration::from_millis(2);
+/// A file of the index that is watched with the folders: its event comes after those of all that was written before it (`inotify(7)`
+/// keeps their order; Watchman's "cookies" do the same).
+const SIGNAL_FILE: &str = "watch.signal";
 /// Whether each folder needs a watch of its own.
 const FOLDER_BY_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
@@ -53,6 +56,8 @@ pub struct Watch {
     workspace: Arc<WorkspaceHandle>,
     events: Events,
     state: Mutex<State>,
+    /// One signal at a time, so that each is told from the next.
+    signalling: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -72,7 +77,8 @@ struct State {
 impl Watch {
     /// A watch on a workspace; nothing is watched before the first call of [`Watch::next`].
     pub(crate) fn new(workspace: Arc<WorkspaceHandle>) -> Self {
-        Self { workspace, events: Events::default(), state: Mutex::default() }
+        let events = Events::new(workspace.config.directory.join(SIGNAL_FILE));
+        Self { workspace, events, state: Mutex::default(), signalling: Mutex::default() }
     }
 
     /// Wait for changes; `None` once closed. The first call sets the watches and returns "everything" when they are set: what changed
@@ -104,8 +110,22 @@ impl Watch {
 
     /// Have what was just written told by [`Watch::next`]; return when it was, after so long at most.
     pub fn settle(&self, longest: Duration) {
-        std::thread::sleep(HANDOVER);
-        self.events.settle(longest);
+        let begun = Instant::now();
+        let signalling = locked(&self.signalling);
+        let signals = self.events.signals();
+        match fs::OpenOptions::new().write(true).open(self.signal_file()) {
+            Ok(file) => {
+                drop(file); // closing it is the event
+                self.events.wait_for_signal(signals, longest);
+            }
+            Err(_) => std::thread::sleep(HANDOVER), // not watched, or gone with the index
+        }
+        drop(signalling);
+        self.events.settle(longest.saturating_sub(begun.elapsed()));
+    }
+
+    fn signal_file(&self) -> PathBuf {
+        self.workspace.config.directory.join(SIGNAL_FILE)
     }
 
     /// How many folders are watched; one where the system watches whole trees.
@@ -131,7 +151,14 @@ impl Watch {
             | EventKindMask::ACCESS_CLOSE;
         let config = Config::default().with_follow_symlinks(false).with_event_kinds(kinds);
         match RecommendedWatcher::new(self.events.clone(), config) {
-            Ok(watcher) => state.watcher = Some(watcher),
+            Ok(mut watcher) => {
+                let file = self.signal_file();
+                if FOLDER_BY_FOLDER && fs::write(&file, "").is_ok() && watcher.watch(&file, RecursiveMode::NonRecursive).is_err()
+                {
+                    let _ = fs::remove_file(&file);
+                }
+                state.watcher = Some(watcher);
+            }
             Err(error) => {
                 state.limit = Some(limit_of(&error));
                 return state.root.is_dir();

@@ -29,6 +29,7 @@ impl Watched {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("ws");
         fs::create_dir(&root).unwrap();
+        fs::create_dir(place.path().join("index")).unwrap();
         for (path, text) in files {
             write(&root.join(path), text);
         }
@@ -212,4 +213,29 @@ fn whoever_asks_has_a_burst_told_at_once() {
     ws.watch.settle(PATIENCE);
     let told: BTreeSet<String> = ws.told.try_iter().flat_map(|changes| changes.paths).collect();
     assert_eq!(told.len(), 100);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_written_before_is_told_however_late_the_system_is() {
+    let ws = Watched::new(&[("a.py", "a = 1\n")]);
+    let busy = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while busy.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let late: Vec<u32> = (0..100)
+            .filter(|number| {
+                ws.write("a.py", &format!("a = {number}\n"));
+                ws.watch.settle(PATIENCE);
+                ws.told.try_iter().count() == 0
+            })
+            .collect();
+        busy.store(false, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(late, [0; 0]);
+    });
 }
