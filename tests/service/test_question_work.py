@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, cast
 
 import pytest
+from msgspec import UNSET
 from tests.shop import write_files
 from tests.support.workspaces import Open, indexed
 
+from carrel.frontends.lsp.convert.convert_questions import from_answer
 from carrel.model.native import ReadFiles, Snapshot, Store
 from carrel.model.types import Budget
 from carrel.pack import places
@@ -154,3 +158,26 @@ async def test_a_context_reads_each_file_once_and_measures_little(open_workspace
         assert work.measured <= 76, spent
         assert work.heads <= 2 * LIMIT, f"{work.heads} signatures; {spent}"
         assert work.characters <= 10 * CHARACTERS_A_TOKEN * BUDGET.amount, spent
+
+
+async def test_an_answer_is_encoded_by_a_few_calls_a_result(open_workspace: Open) -> None:
+    workspace = open_workspace("large")
+    write_files(workspace.root, PROJECT)
+    await indexed(workspace)
+    answer = await context(workspace, ContextRequest(QUESTIONS[0], LIMIT, BUDGET, trigger="explicit"))
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    for _ in range(2):  # the first time its types are made known
+        calls = 0
+        sys.setprofile(count)
+        try:
+            encoded = from_answer(answer, str, lambda _: UNSET, 1.0)
+        finally:
+            sys.setprofile(None)
+    results = len(encoded.hits) + len(encoded.dropped)
+    assert results >= LIMIT
+    assert calls <= 60 * results, f"{calls} calls for {results} results"

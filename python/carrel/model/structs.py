@@ -6,6 +6,7 @@ missing, 3.0 counts as 3 (JSON has one kind of numbers), a wrong type is an `Inv
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,8 @@ from carrel.model.bounds import MOST_WHOLE, plain_reason
 from carrel.model.errors import InvalidInput
 
 S = TypeVar("S", bound=Struct)
+fields_of = cache(msgspec.structs.fields)
+"""The fields of a type: msgspec evaluates its annotations anew at each call, which takes up to a millisecond."""
 
 
 def decode(kind: type[S], raw: object) -> S:
@@ -34,7 +37,7 @@ def decode(kind: type[S], raw: object) -> S:
 def decode_call(kind: type[S], raw: object) -> S:
     """Turn the arguments of a tool's call into `kind`, as `decode` does; no text in them holds a NUL character."""
     value = decode(kind, raw)
-    for field in msgspec.structs.fields(value):
+    for field in fields_of(type(value)):
         held = getattr(value, field.name)
         for text in held if isinstance(held, tuple) else (held,):
             if isinstance(text, str) and "\0" in text:

@@ -229,7 +229,9 @@ def _body(code: str) -> str:
     return code.rstrip("\r\n")
 
 
+@lru_cache(maxsize=1024)
 def _attribute(value: str) -> str:
+    """Return a path or a name as an attribute; each is measured before it is shown."""
     value, _ = escape(_tags("rag_context", "code_context"), one_line(value))
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         value = value.replace(character, entity)

@@ -51,7 +51,8 @@ class Place:
 
     def text(self, numbers: Iterable[int]) -> str:
         """Return lines of it."""
-        return "".join(self.rows[number - self.start] for number in numbers)
+        rows, start = self.rows, self.start
+        return "".join([rows[number - start] for number in numbers])
 
     def item(self) -> ContextItem:
         """Return it as it is shown."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import UNSET, Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct
+
+from carrel.model.structs import fields_of
 
 State = Literal["empty", "indexing", "ready", "error"]
 
@@ -19,7 +21,7 @@ W = TypeVar("W", bound=Wire)
 
 def encode(kind: type[W], value: object, **more: Any) -> W:
     """Encode a value: its attributes of the fields' names and `more`. What is empty is left out of fields that may be missing."""
-    for field in structs.fields(kind):
+    for field in fields_of(kind):
         if field.name not in more and hasattr(value, field.name):
             more[field.name] = getattr(value, field.name)
         if field.default is UNSET and more.get(field.name) in (None, "", ()):
