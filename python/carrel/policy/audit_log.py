@@ -17,6 +17,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,8 +259,12 @@ def _bytes(database: sqlite3.Connection) -> int:
 
 
 def _details(details: Any) -> str:
+    encode = partial(json.dumps, separators=(",", ":"), default=lambda value: f"({type(value).__name__})", allow_nan=False)
     try:
-        text = json.dumps(_finite(details), separators=(",", ":"), default=lambda value: f"({type(value).__name__})")
+        try:
+            text = encode(details)
+        except (TypeError, ValueError):  # seldom: numbers that aren't finite, keys that aren't text
+            text = encode(_finite(details))
     except (TypeError, ValueError, RecursionError) as error:  # what can't be kept says so, and the others are kept
         return json.dumps({"unreadable": type(error).__name__})
     return text if len(text) <= _LONGEST_DETAILS else json.dumps({"too_long": len(text)})
