@@ -1,4 +1,4 @@
-"""Latencies of the real server over stdio: `python tests/bench/lsp_latency.py FOLDER [ROUNDS]`. Prints one JSON object.
+"""Latencies of the real server over stdio: `python -m tests.bench.lsp_latency FOLDER [ROUNDS]`. Prints one JSON object.
 
 Start to `initialize`, start to the first answer on a warm index, `carrel/context` idle and during an index run, a saved
 file to searchable (search until the new word is found; the file isn't open, so no buffer answers for it), 500 changed

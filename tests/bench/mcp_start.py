@@ -1,4 +1,4 @@
-"""How soon `carrel mcp` answers what a client asks first: python tests/bench/mcp_start.py FOLDER."""
+"""How soon `carrel mcp` answers what a client asks first: python -m tests.bench.mcp_start FOLDER."""
 
 from __future__ import annotations
 

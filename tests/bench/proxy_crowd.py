@@ -1,6 +1,6 @@
 """Measure how long a crowd waits for the chat proxy.
 
-`python tests/bench/proxy_crowd.py FOLDER [ROUNDS]` prints a JSON line for each number of clients at once. FOLDER must be indexed.
+`python -m tests.bench.proxy_crowd FOLDER [ROUNDS]` prints a JSON line for each number of clients at once. FOLDER must be indexed.
 
 The upstream is another process and answers at once. Each client keeps its connection and asks ROUNDS questions, one after the
 other, each a conversation of its own; the proxy's deadline is the default of 300 ms. Times are of whole answers, in ms.

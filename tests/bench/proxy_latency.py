@@ -1,4 +1,4 @@
-"""What the two proxies add: `python tests/bench/proxy_latency.py FOLDER [ROUNDS]` prints one JSON object. FOLDER must be indexed.
+"""What the two proxies add: `python -m tests.bench.proxy_latency FOLDER [ROUNDS]` prints one JSON object. FOLDER must be indexed.
 
 Copilot proxy: the round trip of a frame through an echoing server, with the proxy minus without, halved (a round trip passes it
 twice), with 1 kB and 1 MB. Chat proxy: time to the short answer of a local upstream over a kept

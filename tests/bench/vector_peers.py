@@ -1,4 +1,4 @@
-"""Exact search over 1 M x 256 beside numpy and usearch, in one run: `python tests/bench/vector_peers.py [ROWS]`.
+"""Exact search over 1 M x 256 beside numpy and usearch, in one run: `python -m tests.bench.vector_peers [ROWS]`.
 
 Needs an environment with numpy and usearch, and `cargo build --release -p carrel-core --example scan_vectors` (this script
 does it). Also reads the int8 vectors' bytes once a round: what memory allows.
