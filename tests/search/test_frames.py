@@ -64,6 +64,11 @@ def test_what_was_running_comes_first_the_innermost_before_its_callers(view: Sna
         "Why does line 17 of shop/job.py raise ValueError for a job?",
         "does src/shop/job.py#L17 check the value of a job",
         "the job fails in shop/job.py, line 17",
+        "shop/job.py(17,5): error TS2322: a job is not a value",
+        "[ERROR] /srv/src/shop/job.py:[17,5] bad value of a job",
+        "e: /srv/src/shop/job.py: (17, 5): bad value of a job",
+        "shop/job.py\n  17:5  error  Bad value of a job  no-bad-value",
+        "Build file '/srv/src/shop/job.py' line: 17",
     ],
 )
 def test_a_place_without_a_function_is_told_by_its_line(view: Snapshot, text: str) -> None:

@@ -75,8 +75,13 @@ _FORMS = (
 )
 MOST_FRAMES = 100
 _ANY_FILE = r"(?:[a-z]:)?(?=[^\s:]{0,300}[a-z_])[^\s\"'()<>|:,;#]{1,300}"
+_BEFORE_LINE = (
+    r"(?::|#L|['\"`]?,? (?:on |at )?line:? (?!\d+ (?:of|in) )"
+    r"|(?:: ?)?[(\[](?=\d+(?:, ?\d+)?[)\]])"  # Microsoft's compilers, Maven, Kotlin
+    r"|\n[ \t]+(?=\d+:\d+[ \t]+(?:error|warning)\b))"  # ESLint
+)
 _NAMED_PLACE = lazy_pattern(
-    rf"(?<![\w/.-])(?P<path>{_ANY_FILE})(?::|#L|,? (?:on |at )?line (?!\d+ (?:of|in) )){_LINE}\b"
+    rf"(?<![\w/.-])(?P<path>{_ANY_FILE}){_BEFORE_LINE}{_LINE}\b"
     rf"|\bline (?P<first>\d+) (?:of|in) (?:the )?(?P<file>{_ANY_FILE})",
     re.IGNORECASE,
 )
