@@ -90,10 +90,17 @@ def test_a_file_without_an_ending_is_a_place(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["job.py:17: error: bad value of a job", "a job listens on example.com:80", "job.py:17 of a job"]
+    "text", ["job.py:900: error: bad value of a job", "a job listens on example.com:80", "lib/job.py:17 of a job"]
 )
-def test_a_path_whose_folder_is_not_said_names_no_place(view: Snapshot, text: str) -> None:
+def test_a_line_or_a_folder_that_is_not_there_names_no_place(view: Snapshot, text: str) -> None:
     assert "named_place" not in {name for hit in ask(view, text).hits for name, _ in hit.signals.boosts}
+
+
+@pytest.mark.parametrize("other", ["", "lib/job.py"])
+def test_a_name_without_its_folder_is_a_place_where_one_file_has_it(other: str) -> None:
+    view = indexed({**FILES, **({other: FILES["shop/job.py"]} if other else {})})
+    hits = ask(view, "job.py:17: error: bad value of a job").hits
+    assert ("named_place" in dict(hits[0].signals.boosts)) is not bool(other)
 
 
 @pytest.mark.parametrize("text", ["error at shop/job.py:17", TRACE.format(root="", line=43)])

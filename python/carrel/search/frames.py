@@ -62,8 +62,8 @@ class _Files:
         """Return the chunk that a frame is in, of files with the name of its own."""
         ends = {path: _common_end(path, frame.path) for path in paths}
         longest = max(ends.values(), default=0)
-        is_only = len(paths) == 1 and "/" not in frame.path and bool(frame.function)  # debuggers say no folder
-        if longest < 2 and not frame.function:
+        is_only = len(paths) == 1 and "/" not in frame.path  # debuggers and compilers say no folder
+        if longest < 2 and not frame.function and not is_only:
             paths = [path for path in paths if path == frame.path]
         alike = [path for path in paths if ends[path] == longest and (longest > 1 or "/" not in path or is_only)]
         if len(alike) > _MOST_ALIKE:
