@@ -5,7 +5,6 @@ and 4 seconds, at most 30, and gives up after four more tries (spec B1); any oth
 where waiting helps. Bodies that services send with an error are never shown: they may quote a key or what was sent.
 """
 
-# ruff: noqa: PLC0415 - httpx takes 0.1 s to import, and most processes ask no remote service
 from __future__ import annotations
 
 import asyncio
@@ -15,11 +14,12 @@ import os
 import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+import httpx
 import msgspec
 
 from carrel.model.errors import NotAllowed, ProviderError, UnusableAnswer
@@ -29,8 +29,6 @@ from carrel.providers.service import Service, is_compressed, refused, unreachabl
 
 if TYPE_CHECKING:
     import ssl
-
-    import httpx
 
 log = logging.getLogger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
@@ -123,6 +121,8 @@ class ServiceClient:
         self._sleep = sleep
         self._transport = transport
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = weakref.WeakKeyDictionary()
+        with suppress(RuntimeError):  # made without an event loop
+            self._client()  # takes 0.1 s and more the first time, which is not to count as the service's
 
     async def post(self, path: str, body: Mapping[str, Any], load: Load = NO_LOAD) -> Any:
         """Send JSON and return the answer's JSON. Raises `ProviderError`, `NotAllowed` among them."""
@@ -222,8 +222,6 @@ class ServiceClient:
             self._sent_at = time.monotonic()
 
     async def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
-        import httpx
-
         try:
             client = self._client()
             request = client.build_request(method, self.service.base_url.rstrip("/") + path, content=content, headers=headers)
@@ -232,8 +230,6 @@ class ServiceClient:
             raise unreachable(error, self.service) from None
 
     def _client(self) -> httpx.AsyncClient:
-        import httpx
-
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -270,8 +266,6 @@ class ServiceModel:
 @lru_cache(maxsize=4)
 def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:  # noqa: ARG001 - httpx reads these two
     """Return whom is trusted, read once: it takes 20 ms, and a person may have 50 sources on one server."""
-    import httpx
-
     return httpx.create_ssl_context()
 
 
@@ -284,8 +278,6 @@ async def _pieces(response: httpx.Response, service: Service) -> AsyncIterator[b
 
 
 async def _read(response: httpx.Response, service: Service, most_bytes: int) -> bytes:
-    import httpx
-
     gathered = bytearray()
     try:
         async for piece in _pieces(response, service):
@@ -299,8 +291,6 @@ async def _read(response: httpx.Response, service: Service, most_bytes: int) -> 
 
 async def _lines(response: httpx.Response, service: Service) -> AsyncIterator[str]:
     """Give lines, however their bytes came. Line ends are LF or CR LF only: text may hold Unicode's other separators."""
-    import httpx
-
     rest, lines = bytearray(), 0
     try:
         async for piece in _pieces(response, service):

@@ -47,3 +47,21 @@ def test_a_command_loads_nothing_heavy_that_it_does_not_need(tmp_path: Path, com
     loaded = set(ran.stderr.splitlines()[-1].split())
     assert "carrel.frontends.cli" in loaded, ran.stderr
     assert sorted(loaded & unwanted) == []
+
+
+def test_a_model_of_a_service_is_made_with_its_client() -> None:
+    """What is loaded for the first request would take its time from what a question gives the model."""
+    code = """
+import asyncio, sys
+from carrel.composition.models import chat_models
+from carrel.model.fakes import fake_outbound
+from carrel.settings.model_settings import ModelSettings
+
+async def make():
+    chat_models().make(ModelSettings(provider="ollama", model="any"), fake_outbound())
+
+asyncio.run(make())
+print(*sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert {"httpx", "httpcore", "ssl"} <= set(ran.stdout.split())
