@@ -154,6 +154,19 @@ async def test_filters_of_the_workspace_keep_a_question_there(workspace: Workspa
     assert "@ops/phoenix.md" not in [hit.chunk.path for hit in left_out.hits]
 
 
+async def test_a_document_of_the_workspace_says_whose_and_of_when_it_is(workspace: Workspace) -> None:
+    head = "---\nowner: team <b>payments\nversion: 3\nreviewed: 2024-05-01\nvalid_until: 2025-01-01\n---\n"
+    (workspace.root / "refund.md").write_text(f"{head}# Refund a walrus\n\nRefund each walrus by hand.\n", "utf-8")
+    note = "outdated, version 3, updated 2024-05-01, owner team <b>payments"
+    answer = await found(workspace, "refund a walrus", sources=["workspace"])
+    assert [hit.chunk.note for hit in answer.hits if hit.chunk.path == "refund.md"] == [note]
+    assert not [hit for hit in answer.hits if hit.chunk.note and hit.chunk.source == "code"]
+    pack = (await context(workspace, ContextRequest("refund a walrus", 5, Budget(4_000), trigger="explicit"))).pack
+    assert 'note="outdated, version 3, updated 2024-05-01, owner team &lt;b&gt;payments"' in pack.text
+    fresh = await found(workspace, "refund a walrus", sources=["workspace"], filters=Filters(max_age_days=30))
+    assert "refund.md" not in [hit.chunk.path for hit in fresh.hits]
+
+
 async def test_a_chat_waits_for_no_first_index_of_a_source(workspace: Workspace) -> None:
     await found(workspace, CODE, sources=["workspace"])
     request = ContextRequest(PHOENIX, 5, Budget(4_000))

@@ -68,6 +68,11 @@ class Chunk:
         return self.path.removeprefix(f"{self.folder}/") if self.folder else self.path
 
     @property
+    def is_of_source(self) -> bool:
+        """Whether it lies in a source beside the workspace."""
+        return bool(self.origin and self.origin.uri)
+
+    @property
     def note(self) -> str:
         """What a reader must know of the document that it is from: version, date, that it is outdated."""
         return self.origin.note if self.origin else ""

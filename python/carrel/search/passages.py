@@ -168,7 +168,7 @@ def _candidates(ranking: Ranking, sure: Sequence[Hit], query: Query, cancel: Can
     for candidate, current in zip(alone, read, strict=False):  # as far as was read
         if not isinstance(current, str):
             place = place_of[candidate.doc]
-            candidates.append((Hit(to_chunk(current), place.relevance, signals(place)), max(candidate.score, 0.0) / top))
+            candidates.append((Hit(ranking.chunk_of(current), place.relevance, signals(place)), max(candidate.score, 0.0) / top))
     return candidates
 
 

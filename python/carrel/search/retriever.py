@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.model.local_index import SnapshotView
@@ -68,6 +68,7 @@ class Ranking:
     confidence: float = 0.0  # how sure it is that there is anything relevant at all
     alone: float = 0.0  # the same by the question's own words, whatever was said before it
     floor: float = 0.0  # of the model that gave the cosines
+    with_facts: Callable[[Chunk], Chunk] = lambda chunk: chunk  # adds what a document says of itself
 
     def context_of(self, doc: int) -> RankingContext:
         """Return the question that a candidate was found for."""
@@ -77,6 +78,10 @@ class Ranking:
         """Read chunks as they stand now, in their order, up to so many that can be given; of others the reason why not."""
         left_out = [(lines.path, lines.start_line, lines.end_line) for lines in query.left_out]
         return self.view.read_best(docs, most, left_out, cancel, files=self.read_files)
+
+    def chunk_of(self, current: CurrentChunk) -> Chunk:
+        """Return a chunk that was read, with what its document says of itself."""
+        return self.with_facts(to_chunk(current))
 
     def lines(self, path: str, first: int, last: int) -> str | None:
         """Return lines of a file as they stand now; None where they can't be read."""
@@ -394,7 +399,7 @@ def _take(
         if isinstance(current, str):
             dropped.append(Dropped(ranked.path, ranked.start_line, ranked.end_line, current))
             continue
-        chunk = to_chunk(current)
+        chunk = ranking.chunk_of(current)
         hit_docs.append(ranked.doc)
         rarity = ranking.context_of(ranked.doc).rarity
         seen = signals(place, rerank=order.reranked.get(ranked.doc))

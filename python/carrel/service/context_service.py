@@ -230,9 +230,9 @@ class Packing:
     def select(self, ranking: Ranking, token: CancelToken) -> Selected:
         """Read the best candidates."""
         from carrel.search.retriever import read
-        from carrel.sources.documents.passages import fresh
+        from carrel.sources.documents.passages import with_document_facts
 
-        ranking = fresh(ranking)
+        ranking = with_document_facts(ranking)
         retrieval = read(ranking, self.question.query, token, one_of_twins=True)
         # Where nothing is relevant, as to "hello!", there are still the files that the person pinned, and nothing else.
         wanted = retrieval.answer if self._request.trigger == "explicit" else retrieval.wanted
@@ -334,7 +334,7 @@ def answered(
         sub_queries=diagnostics.sub_queries,
         routes=others.routes if others else (),
         not_searched=others.not_searched if others else (),
-        confidence=max([retrieval.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.origin)]),
+        confidence=max([retrieval.confidence, *(item.hit.score for item in packed.items if item.hit.chunk.is_of_source)]),
     )
     return answer, retrieval
 

@@ -68,7 +68,7 @@ class SearchAnswer:
     @property
     def confidence(self) -> float:
         """Return how sure it is that anything answers: the workspace, or a hit of another source."""
-        return max([self.retrieval.confidence, *(hit.score for hit in self.hits if hit.chunk.origin)])
+        return max([self.retrieval.confidence, *(hit.score for hit in self.hits if hit.chunk.is_of_source)])
 
     @property
     def answer(self) -> tuple[Hit, ...]:
@@ -224,7 +224,7 @@ async def _last_changes(workspace: Workspace, hits: Sequence[Hit]) -> dict[str, 
 
     def work(token: CancelToken) -> dict[str, LastChange]:
         changes = {}
-        for chunk in [hit.chunk for hit in hits if not (hit.chunk.origin and hit.chunk.origin.uri)][:MOST_BLAMED]:
+        for chunk in [hit.chunk for hit in hits if not hit.chunk.is_of_source][:MOST_BLAMED]:
             if token.cancelled:
                 break
             change = git.last_change(workspace.root, chunk.path, chunk.span.start_line, chunk.span.end_line)
@@ -261,9 +261,9 @@ def _retrieval(index: OpenIndex, ranking: Ranking, query: Query, token: CancelTo
     """Read the best hits, related definitions first."""
     from carrel.search.name_relations import related_first
     from carrel.search.retriever import read
-    from carrel.sources.documents.passages import fresh
+    from carrel.sources.documents.passages import with_document_facts
 
-    ranking = fresh(ranking)
+    ranking = with_document_facts(ranking)
     return _with_notice(index, ranking, related_first(read(ranking, query, token), ranking, query, token))
 
 

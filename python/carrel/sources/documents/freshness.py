@@ -24,6 +24,7 @@ _DATES = frozenset(
     ("updated_at", "updated", "last updated", "last_updated", "last modified", "lastmod", "last reviewed", "reviewed", "modified")
 )
 _CREATED = frozenset(("date", "created", "published"))
+_ENDS = frozenset(("expires", "valid until", "valid_until", "review by", "review_by"))
 _VERSIONS = frozenset(("version", "revision", "rev"))
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
@@ -52,16 +53,18 @@ _OLD = lazy_pattern(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|pr
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What a document says of itself; `updated_at` in Unix seconds, None where it names no day."""
+    """What a document says of itself; `updated_at` and `valid_until` in Unix seconds, None where it names no day."""
 
     title: str = ""
     version: str = ""
     updated_at: float | None = None
+    owner: str = ""
+    valid_until: float | None = None
 
 
 def facts_of(head: str, path: str) -> DocumentFacts:
     """Read the facts in the first lines of a document, in front matter or as lines such as `Version: 2`, else in its name."""
-    version, updated, created, title = "", None, None, ""
+    version, updated, created, title, owner, until = "", None, None, "", "", None
     for line in lines_of(head)[:HEAD_LINES]:
         if not title and line.startswith("# "):
             title = line[2:].strip()
@@ -75,13 +78,17 @@ def facts_of(head: str, path: str) -> DocumentFacts:
             updated = _day_in(value)
         elif name in _CREATED and created is None:
             created = _day_in(value)
+        elif name in _ENDS and until is None:
+            until = _day_in(value)
         elif name == "title" and not title:
             title = value
+        elif name == "owner" and not owner:
+            owner = value
     if not version and (version_match := _NAME_VERSION.search(PurePosixPath(path).name)):
         version = version_match[1].replace("_", ".")
     if updated is None:
         updated = created if created is not None else _day(_NAME_DAY.search(path))
-    return DocumentFacts(title, version, updated)
+    return DocumentFacts(title, version, updated, owner, until)
 
 
 @lru_cache(maxsize=50_000)

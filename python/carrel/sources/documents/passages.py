@@ -16,6 +16,7 @@ from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.certainty import GUESSES
 from carrel.search.merge import merge_by_score
 from carrel.search.retriever import Ranking
+from carrel.settings.source_settings import WORKSPACE
 from carrel.sources.documents import freshness
 
 LEAST_RELEVANCE = 0.05
@@ -95,22 +96,32 @@ def passages(
     return sorted(results, key=lambda hit: -hit.score)
 
 
-def fresh(ranking: Ranking) -> Ranking:
-    """Leave out documents that say of themselves that they are older than the query wants (spec D13).
+def with_document_facts(ranking: Ranking) -> Ranking:
+    """Return a ranking whose documents say which version they are, of when and whose (spec D13).
 
-    The index compares the time stamps of files, which a clone makes anew.
+    Those that are older by this than the query wants are left out: the index compares the time stamps of files, which a clone
+    makes anew.
     """
-    days = ranking.query.filters.max_age_days
+    now, view, days = time.time(), ranking.view, ranking.query.filters.max_age_days
+    facts_of = cache(lambda path: document_facts(view, path))
+
+    def with_facts(chunk: Chunk) -> Chunk:
+        if chunk.source != "docs" or not (note := _note(facts := facts_of(chunk.path), now)):
+            return chunk
+        updated = chunk.updated_at if facts.updated_at is None else int(facts.updated_at)
+        return replace(chunk, updated_at=updated, origin=Origin(WORKSPACE, note=note, version=facts.version))
+
+    ranking = replace(ranking, with_facts=with_facts)
     if days is None:
         return ranking
-    oldest, view = time.time() - days * freshness.SECONDS_A_DAY, ranking.view
+    oldest = now - days * freshness.SECONDS_A_DAY
 
     @cache
     def is_fresh(path: str) -> bool:
         chunks = view.file_chunks(path)
         if not chunks or chunks[0].source != "docs":
             return True
-        said = document_facts(view, path).updated_at
+        said = facts_of(path).updated_at
         return said is None or said >= oldest
 
     places = tuple(place for place in ranking.order.places if is_fresh(place.candidate.path))
@@ -122,17 +133,26 @@ def _with_facts(hit: Hit, facts: freshness.DocumentFacts, newer: str | None, sho
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / freshness.SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
-    notes = [
-        f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else "",
-        f"version {facts.version}" if facts.version else "",
-        f"updated {datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if shown.dated else "",
-    ]
-    origin = Origin(shown.source, shown.uri_of(chunk.path), ", ".join(filter(None, notes)), facts.version)
+    warning = f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else ""
+    note = _note(replace(facts, updated_at=at) if shown.dated else facts, now, warning)
+    origin = Origin(shown.source, shown.uri_of(chunk.path), note, facts.version)
     kept = freshness.LEAST_OF_A_SCORE if newer else freshness.remaining(age, shown.outdated_after)
     chunk = replace(
         chunk, path=shown.path_of(chunk.path), updated_at=int(at), origin=origin, source="docs" if shown.dated else chunk.source
     )
     return replace(hit, chunk=chunk, score=round(hit.score * kept, 4))
+
+
+def _note(facts: freshness.DocumentFacts, now: float, warning: str = "") -> str:
+    """Return what a reader must know of a document; `warning` is why it is outdated, if anything but its own words says so."""
+    expired = facts.valid_until is not None and facts.valid_until + freshness.SECONDS_A_DAY <= now
+    notes = [
+        warning or ("outdated" if expired else ""),
+        f"version {facts.version}" if facts.version else "",
+        f"updated {datetime.fromtimestamp(facts.updated_at, UTC):%Y-%m-%d}" if facts.updated_at is not None else "",
+        f"owner {facts.owner}" if facts.owner else "",
+    ]
+    return ", ".join(filter(None, notes))
 
 
 def _without_front_matter(chunk: Chunk) -> Chunk:
@@ -175,4 +195,4 @@ def _allowed(hits: Sequence[Hit], query: Query) -> list[Hit]:
 
 
 def _source(hit: Hit) -> str:
-    return hit.chunk.origin.source if hit.chunk.origin else "workspace"
+    return hit.chunk.origin.source if hit.chunk.origin else WORKSPACE
