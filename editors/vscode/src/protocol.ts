@@ -349,6 +349,8 @@ export interface CompareResult {
   readonly unread?: readonly string[];
   /** Why retrieval pays here. */
   readonly reasons?: readonly string[];
+  /** Why the index may have found too little. */
+  readonly problem?: string;
   /** Where they were asked for. */
   readonly answers?: CompareAnswers;
   readonly tokenizer: string;
@@ -1262,16 +1264,18 @@ export interface VectorsInfo {
 /** A chat model's answer from one of the ways. */
 export interface WayAnswer {
   /** Behind a citation that doesn't hold stands `[unverified]`. */
-  readonly text: string;
+  readonly text?: string;
   /** What it was given: of whole files those that the model has room for. */
   readonly files: readonly string[];
   /** How many places it cites. */
-  readonly citations: number;
+  readonly citations?: number;
   /** How many of them don't hold. */
-  readonly unverified: number;
-  readonly promptTokens: number;
-  readonly answerTokens: number;
-  readonly elapsedMs: number;
+  readonly unverified?: number;
+  readonly promptTokens?: number;
+  readonly answerTokens?: number;
+  readonly elapsedMs?: number;
+  /** Why there is no answer. */
+  readonly problem?: string;
 }
 
 /** One way to answer: what it sends, how long it took to make, and from which files it is. */
@@ -1279,6 +1283,8 @@ export interface WayResult {
   readonly tokens: number;
   readonly elapsedMs: number;
   readonly files: readonly string[];
+  /** How many of them the chat model has room for, without one the budget. */
+  readonly fitting: number;
   /** How many a chunk has; unset for chunks by syntax and whole files. */
   readonly lines?: number;
   /** What the chat model says of it, as `sufficient`. */

@@ -29,8 +29,8 @@ MANY_FILES, LONG_FILE, FULL = 100, 1_000, 0.8
 class Strategy:
     """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from.
 
-    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for. `judged` is what
-    it says of them, where it was asked.
+    `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for, or the budget
+    where none is asked. `judged` is what it says of them, where it was asked.
     """
 
     tokens: int
@@ -40,10 +40,17 @@ class Strategy:
     text: str = ""
     judged: str | None = None
 
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """The files that there is room for."""
+        return tuple(dict.fromkeys(item.hit.chunk.path for item in self.items))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The same question each way. `unread` are files that could not be read whole, `reasons` say why retrieval pays here.
+
+    `problem` says why the index may have found too little.
 
     `by_lines` has by the lines of a chunk what is found in the same whole files where they are cut so.
     """
@@ -53,6 +60,7 @@ class Comparison:
     unread: tuple[str, ...]
     reasons: tuple[str, ...] = ()
     by_lines: Mapping[int, Strategy] = field(default_factory=dict)
+    problem: str | None = None
 
 
 Cut = Callable[[Mapping[str, str], int], tuple[SnapshotView, PreparedQuery]]
@@ -89,8 +97,9 @@ def compare(
     tokens = tokenizer.count(render(blocks, form_of(FORM)))
     elapsed = _since(began)
     fitting: tuple[ContextItem, ...] = ()
+    count = len if budget.unit == "chars" and not most_tokens else tokenizer.count
     for block in blocks:
-        if most_tokens and tokenizer.count(render((*fitting, block), form_of(FORM))) <= most_tokens:
+        if count(render((*fitting, block), form_of(FORM))) <= (most_tokens or budget.amount):
             fitting = (*fitting, block)
     whole = Strategy(tokens, elapsed, tuple(read), fitting, render(fitting, form_of(FORM)))
     longest = max((block.hit.chunk.span.end_line for block in blocks), default=0)
@@ -108,8 +117,8 @@ def _packed(
     hits = retrieve(view, prepared, cancel).hits
     packed = pack(hits, budget, tokenizer, query=prepared.query.text, form=FORM, read_lines=view.lines)
     took = round(prepared.milliseconds + _since(began), 3)
-    files = tuple(dict.fromkeys(item.hit.chunk.path for item in packed.items))
-    return Strategy(packed.tokens, took, files, packed.items, packed.text), hits
+    strategy = Strategy(packed.tokens, took, (), packed.items, packed.text)
+    return replace(strategy, files=strategy.fitting), hits
 
 
 def _reasons(files: int, longest: int, tokens: int, most_tokens: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from carrel.model.errors import InvalidInput
+from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.types import Budget
 from carrel.service import assessed, context_service, queries
 from carrel.service.context_request import ContextAnswer, ContextRequest
@@ -153,10 +153,11 @@ async def _ask(workspace: Workspace, request: AskRequest, model: ChatModel, tell
 
 async def compare(
     workspace: Workspace, query: Query, budget: Budget, model: ChatModel, name: str | None, wait_ms: int
-) -> tuple[Comparison, tuple[Answered, Answered], str]:
+) -> tuple[Comparison, tuple[Answered | ProviderError, Answered | ProviderError], str]:
     """Answer one question from retrieved chunks, then from whole files, without tools. Raises `CarrelError`.
 
-    The model says of each way first whether it is enough for the question. Returns the name of the tokenizer that counted, too.
+    The model says of each way first whether it is enough for the question; the error of one that fails stands for its answer.
+    Returns the name of the tokenizer that counted, too.
     """
     from carrel.agent import ask as asking
     from carrel.assist.assessment import assess_text
@@ -181,10 +182,13 @@ async def compare(
         by_lines={lines: await judged(strategy) for lines, strategy in comparison.by_lines.items()},
     )
 
-    async def answered(strategy: Strategy) -> Answered:
+    async def answered(strategy: Strategy) -> Answered | ProviderError:
         text = strategy.text if tokenizer.count(strategy.text) <= room else ""
         window = asking.opened(question, text, [], tokenizer, limit)
-        return await asking.ask(window, model, [], strategy.items if text else (), text, lambda _: None)
+        try:
+            return await asking.ask(window, model, [], strategy.items if text else (), text, lambda _: None)
+        except ProviderError as error:
+            return error
 
     return comparison, (await answered(comparison.chunks), await answered(comparison.whole_files)), tokenizer.name
 

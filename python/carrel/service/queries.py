@@ -319,7 +319,8 @@ async def compare(
                 other.store.commit_buffer(batch)
             return other.store.snapshot(), prepare_blocking(query, other.embedder)
 
-        return both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens, cut=cut)
+        comparison = both(view, prepared, tokenizer, budget, token, most_tokens=most_tokens, cut=cut)
+        return replace(comparison, problem=index.notice(view, prepared.problem))
 
     return await workspace.run_interactive(work)
 

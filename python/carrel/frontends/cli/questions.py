@@ -234,20 +234,34 @@ def _show_comparison(result: Any, output: Output) -> None:
     from msgspec import UnsetType
     from rich.table import Table
 
+    if isinstance(result.problem, str):
+        output.warn(result.problem)
+    if not result.whole_files.tokens:
+        output.note(_NOTHING_FITS)
+        return
     by_lines = ((f"chunks of {way.lines} lines", way) for way in result.by_lines)
     ways = [("retrieved chunks", result.chunks), *by_lines, ("whole files", result.whole_files)]
     is_judged = any(way.judged for _, way in ways)  # UNSET is false
-    table = Table("", "tokens", "time", "files", *(["judged"] if is_judged else []), title=f"counted in {result.tokenizer}")
+    table = Table(
+        "",
+        "tokens",
+        "time",
+        "files",
+        "files that fit",
+        *(["judged"] if is_judged else []),
+        title=f"counted in {result.tokenizer}",
+    )
     for name, way in ways:
         judged = [way.judged or "no answer"] if is_judged else []
-        table.add_row(name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", str(len(way.files)), *judged)
+        row = (name, f"{way.tokens:,}", f"{way.elapsed_ms:.0f} ms", f"{len(way.files)}", f"{way.fitting}", *judged)
+        table.add_row(*row)
     output.console().print(table)
     if result.chunks.tokens:
         output.text(f"The chunks need {result.chunks.tokens / max(result.whole_files.tokens, 1):.1%} of the whole files' tokens.")
     if result.reasons:
         output.text(f"Retrieval pays here: {', '.join(result.reasons)}.")
     else:
-        output.text("Whole files would do here." if result.whole_files.tokens else "Nothing here goes with the question.")
+        output.text("Whole files would do here.")
     for path in result.whole_files.files:
         output.text(f"  {'chunks' if path in result.chunks.files else 'no room':8} {path}")
     for path in result.unread:
@@ -262,7 +276,7 @@ def _show_answers(answers: Any, output: Output) -> None:
 
     table = Table("from retrieved chunks", "from whole files", show_lines=True)
     both = (answers.chunks, answers.whole_files)
-    table.add_row(*(Text(harmless(answer.text)) for answer in both))
+    table.add_row(*(Text(harmless(answer.problem if isinstance(answer.problem, str) else answer.text)) for answer in both))
     table.add_row(
         *(
             f"{counted(answer.prompt_tokens, 'token')}, {answer.answer_tokens:,} of the answer, {answer.elapsed_ms / 1000:.1f} s"

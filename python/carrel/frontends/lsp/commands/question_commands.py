@@ -157,6 +157,7 @@ class Commands:
             by_lines=tuple(convert_chat.from_way(way, lines) for lines, way in comparison.by_lines.items()),
             unread=comparison.unread,
             reasons=comparison.reasons,
+            problem=comparison.problem or UNSET,
             answers=answers,
             tokenizer=tokenizer,
             elapsed_ms=_since(started),

@@ -13,7 +13,7 @@ from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt, 
 from carrel.frontends.lsp.messages import chat_messages as wire
 from carrel.frontends.lsp.messages.question_messages import ContextResult, FiltersParam
 from carrel.model.conversation import Message
-from carrel.model.errors import InvalidInput
+from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.structs import whole_characters
 from carrel.model.types import Chunk, Hit
 from carrel.service.asks import AskAnswer, ReviewRequest
@@ -137,14 +137,16 @@ def _finished(event: ToolFinished, uri_of: UriOf) -> wire.ChatStep:
 
 def from_way(way: Strategy, lines: int | UnsetType = UNSET) -> wire.WayResult:
     """Encode one side of a comparison."""
-    return encode(wire.WayResult, way, lines=lines, elapsed_ms=way.milliseconds)
+    return encode(wire.WayResult, way, lines=lines, elapsed_ms=way.milliseconds, fitting=len(way.fitting))
 
 
-def from_answered(answered: Answered, strategy: Strategy) -> wire.WayAnswer:
-    """Encode an answer from one side of a comparison."""
+def from_answered(answered: Answered | ProviderError, strategy: Strategy) -> wire.WayAnswer:
+    """Encode an answer from one side of a comparison, or why there is none."""
+    if isinstance(answered, ProviderError):
+        return wire.WayAnswer(files=strategy.fitting, problem=str(answered))
     return wire.WayAnswer(
         text=answered.text,
-        files=tuple(dict.fromkeys(item.hit.chunk.path for item in strategy.items)),
+        files=strategy.fitting,
         citations=len(answered.checked.citations),
         unverified=len(answered.checked.unsupported),
         prompt_tokens=answered.usage.prompt_tokens,

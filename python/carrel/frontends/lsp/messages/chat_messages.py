@@ -285,6 +285,7 @@ class WayResult(Wire, kw_only=True, frozen=True):
     tokens: int
     elapsed_ms: float
     files: tuple[str, ...]
+    fitting: Annotated[int, Meta(description="How many of them the chat model has room for, without one the budget.")]
     lines: Annotated[int | UnsetType, Meta(description="How many a chunk has; unset for chunks by syntax and whole files.")] = (
         UNSET
     )
@@ -294,13 +295,14 @@ class WayResult(Wire, kw_only=True, frozen=True):
 class WayAnswer(Wire, kw_only=True, frozen=True):
     """A chat model's answer from one of the ways."""
 
-    text: Annotated[str, Meta(description="Behind a citation that doesn't hold stands `[unverified]`.")]
+    text: Annotated[str, Meta(description="Behind a citation that doesn't hold stands `[unverified]`.")] = ""
     files: Annotated[tuple[str, ...], Meta(description="What it was given: of whole files those that the model has room for.")]
-    citations: Annotated[int, Meta(description="How many places it cites.")]
-    unverified: Annotated[int, Meta(description="How many of them don't hold.")]
-    prompt_tokens: int
-    answer_tokens: int
-    elapsed_ms: float
+    citations: Annotated[int, Meta(description="How many places it cites.")] = 0
+    unverified: Annotated[int, Meta(description="How many of them don't hold.")] = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    elapsed_ms: float = 0.0
+    problem: Annotated[str | UnsetType, Meta(description="Why there is no answer.")] = UNSET
 
 
 class CompareAnswers(Wire, kw_only=True, frozen=True):
@@ -318,6 +320,7 @@ class CompareResult(Wire, kw_only=True, frozen=True):
     by_lines: Annotated[tuple[WayResult, ...], Meta(description="The same files in chunks of 20, 50 and 100 lines.")] = ()
     unread: Annotated[tuple[str, ...], Meta(description="Files that could not be read whole.")] = ()
     reasons: Annotated[tuple[str, ...], Meta(description="Why retrieval pays here.")] = ()
+    problem: Annotated[str | UnsetType, Meta(description="Why the index may have found too little.")] = UNSET
     answers: Annotated[CompareAnswers | UnsetType, Meta(description="Where they were asked for.")] = UNSET
     tokenizer: str
     elapsed_ms: float
