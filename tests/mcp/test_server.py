@@ -71,6 +71,8 @@ async def test_every_tool_and_resource(connect: Connect, project: Path, mode: An
         assert [hit["path"] for hit in results["search_knowledge_base"]["hits"]] == ["README.md"]
         pack = results["get_context"]
         assert pack["tokens"] <= 200
+        packed = await client.call_tool("get_context", {"query": "how is an order priced", "maxTokens": 100})
+        assert "Not shown for want of room: " in str(packed.content)
         assert {drop["path"]: drop["reason"] for drop in pack["dropped"] if drop["path"] in (".env", "../x")} == {
             ".env": "secret",
             "../x": "outside the workspace",

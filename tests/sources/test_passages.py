@@ -14,7 +14,7 @@ from tests.support.texts import EMBEDDER, indexed
 from carrel.model.lines import rows_of
 from carrel.model.native import CancelToken, CutOptions, Snapshot
 from carrel.model.types import Budget, ContextPack, Filters, Hit, Lines, Query
-from carrel.pack.context import TOO_MANY, TOO_WEAK, pack_answer, pack_passages
+from carrel.pack.context import TOO_MANY, TOO_WEAK, further_places, pack_answer, pack_passages
 from carrel.pack.filling import DOES_NOT_FIT
 from carrel.providers.tokenizers import ExactTokenizer
 from carrel.question.prepare import prepare_blocking
@@ -127,7 +127,9 @@ def test_neither_noise_nor_a_place_too_many_is_said_not_to_fit() -> None:
     passages = [passage(hit(f"{name}.py", text="x = 1\n"), 0, 1) for name in "abc"]
     hits = [one.hit for one in passages]
     few = pack_passages(Choice((), tuple(passages)), hits, Budget(4_000, "tokens"), TOKENS, most=2)
-    assert [(drop.path, drop.reason) for drop in few.dropped] == [("c.py", TOO_MANY.format(most=2))]
+    assert [(drop.path, drop.reason) for drop in few.dropped] == [("c.py", TOO_MANY)]
+    assert further_places(few, TOKENS) == "Not shown for want of room: 1 more place in c.py"
+    assert not further_places(replace(few, budget=Budget(few.tokens, "tokens")), TOKENS)
     tight = pack_passages(Choice((), tuple(passages)), hits, Budget(60, "tokens"), TOKENS, most=3)
     assert {drop.reason for drop in tight.dropped} == {DOES_NOT_FIT}
 

@@ -9,17 +9,20 @@ from dataclasses import replace
 from carrel.model.native import CancelToken
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Budget, ContextItem, ContextPack, Dropped, Format, Hit, Query
+from carrel.model.wording import counted
 from carrel.pack.filling import DOES_NOT_FIT, FAR_TOO_LONG, Filling, drop
-from carrel.pack.formats import Form, PlacesForm, form_of, without_text
+from carrel.pack.formats import Form, PlacesForm, attribute, form_of, without_text
 from carrel.pack.places import PlaceFilling
 from carrel.search.name_relations import related
 from carrel.search.passages import Choice, Offer, Passage, choice, offer, whole_definition
 from carrel.search.pieces import LineReader
 from carrel.search.retriever import Ranking
 
-TOO_MANY = "other places say more about the question, and the best {most} are shown"
+TOO_MANY = "other places say more about the question, and no more may be shown"
 MOST_OF_ONE = 5 / 6
 """A definition is shown whole up to this share of a budget: the rest is for what stands around it."""
+_NAMED = 3
+"""Files that a line names of those that were left out."""
 TOO_WEAK = "it says far less about the question than the best place"
 
 
@@ -179,7 +182,7 @@ def pack_passages(
         if any(c.path == chunk.path and c.span.overlaps(chunk.span) for c in shown):
             continue
         reason = DOES_NOT_FIT if chunk.id in offered else TOO_WEAK
-        left_out.append(drop(hit, places.refused.get(chunk.id, reason) or TOO_MANY.format(most=most)))
+        left_out.append(drop(hit, places.refused.get(chunk.id, reason) or TOO_MANY))
     return _packed(filling, budget, tokenizer, query, form, left_out)
 
 
@@ -211,6 +214,18 @@ def _packed(
         dropped=tuple(left_out),
         query=query,
     )
+
+
+def further_places(pack: ContextPack, tokenizer: Tokenizer) -> str:
+    """Return a line that says where else the question could be answered; empty where nowhere, or where it doesn't fit."""
+    left_out = [drop for drop in pack.dropped if drop.reason in (DOES_NOT_FIT, TOO_MANY)]
+    paths = list(dict.fromkeys(drop.path for drop in left_out))
+    if not paths:
+        return ""
+    named = ", ".join(attribute(path) for path in paths[:_NAMED]) + (", …" if len(paths) > _NAMED else "")
+    line = f"Not shown for want of room: {counted(len(left_out), 'more place')} in {named}"
+    size = tokenizer.count(f"{pack.text}\n{line}") if pack.budget.unit == "tokens" else len(pack.text) + 1 + len(line)
+    return line if size <= pack.budget.amount else ""
 
 
 def with_items(pack: ContextPack, items: Sequence[ContextItem], form: Form, tokenizer: Tokenizer) -> ContextPack:

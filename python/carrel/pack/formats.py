@@ -70,11 +70,11 @@ class XmlForm:
         """Return `<code_context file lines symbol>`, the code, the end tag."""
         chunk = item.hit.chunk
         code, changed = escape(_tags("rag_context", "code_context"), item.text)
-        note = f' note="{_attribute(chunk.note)}"' if chunk.note else ""
+        note = f' note="{attribute(chunk.note)}"' if chunk.note else ""
         marks = note + (' elided="true"' if item.elided else "") + (' escaped="true"' if changed else "")
-        symbol = f' symbol="{_attribute(chunk.symbol)}"' if chunk.symbol else ""
+        symbol = f' symbol="{attribute(chunk.symbol)}"' if chunk.symbol else ""
         lines = f"{chunk.span.start_line}-{chunk.span.end_line}"
-        return f'<code_context file="{_attribute(chunk.path)}" lines="{lines}"{symbol}{marks}>\n{_body(code)}\n</code_context>'
+        return f'<code_context file="{attribute(chunk.path)}" lines="{lines}"{symbol}{marks}>\n{_body(code)}\n</code_context>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,8 @@ def _body(code: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _attribute(value: str) -> str:
-    """Return a path or a name as an attribute; each is measured before it is shown."""
+def attribute(value: str) -> str:
+    """Return words as they may stand in a tag, or beside one; each is measured before it is shown."""
     value, _ = escape(_tags("rag_context", "code_context"), one_line(value))
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         value = value.replace(character, entity)

@@ -27,7 +27,7 @@ from carrel.model.lines import rows_of
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Budget, ContextItem, ContextPack
 from carrel.model.wording import counted
-from carrel.pack.context import with_items
+from carrel.pack.context import further_places, with_items
 from carrel.pack.formats import Form, SourceForm, XmlForm
 from carrel.question.query_words import is_question
 from carrel.service.context_request import ContextRequest
@@ -209,8 +209,12 @@ class PromptContexts:
             return NOTHING
         self._given.add(prompt.session, workspace.root_key, pack.items)
         line = f"Carrel: {counted(len(pack.items), 'place')}, {counted(pack.tokens, 'token')}"
+        further = further_places(pack, workspace.tokenizer(None))
+        text = f"{pack.text}\n{further}" if further else pack.text
+        if prompt.most_bytes is not None and len(text.encode()) > prompt.most_bytes:
+            text = pack.text
         lost = partial(self._given.remove, prompt.session, workspace.root_key, pack.items)
-        return Addition(pack.text, f"{line}. {answer.notice}" if answer.notice else line, lost)
+        return Addition(text, f"{line}. {answer.notice}" if answer.notice else line, lost)
 
     def _index(self, workspace: Workspace) -> Addition:
         """Have a folder's first index made, and say so once."""

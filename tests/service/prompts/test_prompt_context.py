@@ -70,6 +70,14 @@ async def test_the_most_bytes_are_kept_to(open_workspace: Open, form: Form) -> N
     assert ("<" in whole) is (form is WITH_TAGS)
 
 
+async def test_a_line_within_the_budget_says_where_else_to_look(open_workspace: Open) -> None:
+    workspace = await indexed(open_workspace())
+    workspace.apply(FolderSettings(replace(workspace.settings, prompt_tokens=100)))
+    added = await PromptContexts().addition(workspace, Prompt(f"{ASKED} And the total_price of an Order?"))
+    assert "\nNot shown for want of room: " in added.text
+    assert workspace.tokenizer(None).count(added.text) <= 100
+
+
 async def test_a_prompt_of_a_million_characters_is_answered(open_workspace: Open) -> None:
     workspace = await indexed(open_workspace())
     added = await PromptContexts().addition(workspace, Prompt(f"{ASKED} authenticate_user\n{'x ' * 500_000}"))

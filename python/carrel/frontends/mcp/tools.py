@@ -22,6 +22,7 @@ from carrel.model.structs import decode_call
 from carrel.model.types import Budget, Filters, Hit, Query
 from carrel.model.wording import counted
 from carrel.pack.appearance import one_line
+from carrel.pack.context import further_places
 from carrel.pack.formats import NOTHING_FOUND, places_text
 from carrel.search.certainty import doubt
 from carrel.service import assessed, group_context, queries, workspace_tools
@@ -131,7 +132,8 @@ class Tools:
             pending=answer.pending,
             missing_folders=_missing(answer.missing),
         )
-        notices = (answer.notice,) if answer.notice else ()
+        first = searched.first if isinstance(searched, FolderGroup) else searched
+        notices = filter(None, (answer.notice, further_places(pack, first.tokenizer(request.model))))
         return Answer(
             pack.text or NOTHING_FOUND,
             value,
