@@ -134,6 +134,7 @@ class KnowledgeBase:
             lambda path: f"@{served.id}/{original(path)}",
             lambda path: served.uri_of(path if served.settings.kind == "mcp" else original(path)),
             served.settings.outdated_after_days,
+            named=served.settings.kind == "mcp",
         )
         return Part(index, shown, FactsCache(), mirror, gate)
 

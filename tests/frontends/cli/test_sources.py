@@ -68,6 +68,7 @@ def test_resources_of_an_mcp_server_are_a_source(run: Run, tmp_path: Path, proje
     hits = [hit for hit in one_json(out)["hits"] if hit.get("sourceId") == "notes"]
     [path] = {hit["path"] for hit in hits}  # the draft has another prefix
     assert path == "@notes/runbooks/phoenix", "the name that the server gives it"
+    assert {hit["note"].partition(",")[0] for hit in hits} == {"Restarting Phoenix"}
     assert any("tell the wombat desk" in hit["text"] for hit in hits)
     assert "AKIAQYLPMN5HHHFPZAM2" not in out, "secrets are masked"
     _, out, _ = run("sources", "list", "--path", str(project), "--index")

@@ -55,6 +55,7 @@ class Shown:
     uri_of: Callable[[str], str]
     outdated_after: int = 0
     dated: bool = True  # whether the day of each is told
+    named: bool = False  # whether the name of each is told, which its path doesn't show
 
 
 def looked_at(query: Query) -> int:
@@ -135,6 +136,8 @@ def _with_facts(hit: Hit, facts: freshness.DocumentFacts, newer: str | None, sho
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
     warning = f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else ""
     note = _note(replace(facts, updated_at=at) if shown.dated else facts, now, warning)
+    if shown.named and facts.title:
+        note = f"{facts.title}, {note}"
     origin = Origin(shown.source, shown.uri_of(chunk.path), note, facts.version)
     kept = freshness.LEAST_OF_A_SCORE if newer else freshness.remaining(age, shown.outdated_after)
     chunk = replace(
