@@ -19,7 +19,10 @@ SECONDS_A_DAY = 86_400.0
 LEAST_OF_A_SCORE = 0.8
 """What is left of the relevance of a document that is outdated."""
 
-_FIELD = lazy_pattern(r"^[>*_\s-]{0,6}([A-Za-z][A-Za-z _-]{0,25}?)[*_]{0,2}\s*[:=|]\s*[*_]{0,2}\s*(.{1,120}?)\s*[*_|]{0,3}$")
+_FIELD = lazy_pattern(
+    r"^[>*_\s-]{0,6}([A-Za-z][A-Za-z _-]{0,25}?)[*_]{0,2}"
+    r"(?:\s*[:=|]|\s+on\b)\s*[*_]{0,2}\s*(.{1,120}?)\s*[*_|]{0,3}$"
+)
 _DATES = frozenset(
     ("updated_at", "updated", "last updated", "last_updated", "last modified", "lastmod", "last reviewed", "reviewed", "modified")
 )
