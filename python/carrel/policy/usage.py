@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 60.0
 """Seconds. The buckets of a minute are never empty for longer."""
-_RESERVE_SECONDS = 5.0
+_WAIT_SECONDS = 5.0
 """How long other processes are waited for that count at the same moment."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS usage (
@@ -176,7 +176,7 @@ class UsageMeter:
                 self._remember(today, destination, held)
                 return Hold(dollars, today)
             try:
-                with _opened(self._path, _RESERVE_SECONDS) as database:
+                with _opened(self._path) as database:
                     database.execute("BEGIN IMMEDIATE")
                     spent += database.execute("SELECT TOTAL(dollars) FROM usage WHERE day >= ?", [today]).fetchone()[0]
                     _check_limit(most, spent, dollars)
@@ -266,8 +266,8 @@ def _add(database: sqlite3.Connection, day: str, destination: Destination, load:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, seconds: float = 0.2) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(path, timeout=seconds)) as database, database:
+    with contextlib.closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database, database:
         database.execute(_SCHEMA)
         yield database
