@@ -30,6 +30,7 @@ VIEW = indexed(
 def test_a_mistyped_name_is_found_and_told(typed: str, meant: str, path: str) -> None:
     found = ask(VIEW, typed)
     assert found.diagnostics.rewritten == meant
+    assert (found.diagnostics.problem or "").startswith("Nothing is called ")
     assert paths(found)[0] == path
     assert found.answer == found.hits
 

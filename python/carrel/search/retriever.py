@@ -365,6 +365,7 @@ def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: b
 
 def _diagnostics(view: SnapshotView, result: _Result, prepared: PreparedQuery) -> RetrievalDiagnostics:
     order, question, meant = result.order, result.context.question, result.meant
+    problems = [prepared.problem, _corrections(prepared.texts[""].question.names, question.names) if meant else None]
     counts = CandidateCounts(
         dense=len([r for r in order.ranked if r.dense_rank is not None]),
         lexical=len([r for r in order.ranked if r.lexical_rank is not None]),
@@ -377,10 +378,19 @@ def _diagnostics(view: SnapshotView, result: _Result, prepared: PreparedQuery) -
         question.is_symbol,
         prepared.issue is not None,
         counts,
-        prepared.problem,
+        " ".join(filter(None, problems)) or None,
         rewritten=meant.question.text if meant else prepared.follow_up.text,
         holding=view.holding(question.words[0]) if len(question.words) == 1 and prepared.query.filters == Filters() else None,
     )
+
+
+def _corrections(names: Sequence[str], searched: Sequence[str]) -> str | None:
+    """Say which names of a question are nobody's, and which were searched for in their place."""
+    missing = [name for name in names if name not in searched]
+    nearest = [name for name in searched if name not in names]
+    if not missing or not nearest:
+        return None
+    return f"Nothing is called {', '.join(missing)}: what is written nearly so was searched for, {', '.join(nearest)}."
 
 
 def _take(
