@@ -131,7 +131,7 @@ async def test_the_chat_proxy_passes_a_question_on_as_it_came_whatever_its_rewri
 async def test_the_chat_proxy_passes_a_question_on_as_it_came(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = ContextInjector(InjectionOptions((project,), deadline_ms=20_000), ContextSwitch())
     await pages.warm_up()
-    assert (await through_proxy(pages))[1:] == ("1 places", False)
+    assert (await through_proxy(pages))[1:] == ("1 place", False)
     monkeypatch.setattr(merge, "find", broken)
     assert await through_proxy(pages, f"And {QUESTION}") == (200, "failed", True)
     await pages.close()

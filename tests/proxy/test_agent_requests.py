@@ -28,7 +28,7 @@ class Injector:
 
     async def rewrite(self, _path: str, raw: bytes, _name: str | None, _learn: Any, session: str | None) -> Rewritten:
         self.sessions.append(session)
-        return Rewritten(raw, "1 places", (ContextItem(Hit(CHUNK, 1.0, Signals()), "x"),))
+        return Rewritten(raw, "1 place", (ContextItem(Hit(CHUNK, 1.0, Signals()), "x"),))
 
 
 async def pieces() -> AsyncIterator[bytes]:
@@ -79,7 +79,7 @@ async def test_queries_headers_and_streams_pass_as_they_are(kind: str, coding: s
     [request] = upstream.got
     assert (str(request.url), request.content) == ("https://api.example/v1/messages?beta=true", b'{"messages": []}')
     assert {name: request.headers[name] for name in sent} == sent
-    assert (answer.content, answer.headers["x-carrel-context"]) == (b"".join(PIECES), "1 places")
+    assert (answer.content, answer.headers["x-carrel-context"]) == (b"".join(PIECES), "1 place")
     assert "x-carrel-citations" not in answer.headers
     assert upstream.injector.sessions == ["s"]
 

@@ -91,7 +91,7 @@ def without(body: bytes, *blocks: dict[str, Any]) -> bytes:
 async def test_a_context_is_a_block_of_its_own_that_stays_where_it_was_put(chat: Chat, session: str | None) -> None:
     agent = Agent(chat, session)
     first = added(chat, await agent.send(OPENING, SYSTEM), FIRST)
-    assert (agent.note, "verify(password)" in first["text"]) == ("1 places", True)
+    assert (agent.note, "verify(password)" in first["text"]) == ("1 place", True)
     assert without(chat.last.body, first) == chat.raw
     chat.edit()
     step = call(1, **MARK)

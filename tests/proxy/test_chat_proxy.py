@@ -199,7 +199,7 @@ async def test_the_workspace_is_chosen_among_those_that_are_open(start: Start, u
                 ("/v1/chat/completions", str(tmp_path)),
             )
         ]
-    assert notes == ["1 places", "1 remembered", "no index", "no index", "unknown workspace"]
+    assert notes == ["1 place", "1 remembered", "no index", "no index", "unknown workspace"]
     assert {path for path, _, _ in upstream.requests} == {"/v1/chat/completions"}
 
 
@@ -282,7 +282,7 @@ async def test_past_the_limit_questions_go_on_as_they_came_and_it_is_told_once(s
         answers = [await http.post("/v1/chat/completions", json=body) for body in bodies]
         assert (await http.get("/v1/models")).status_code == 200
     assert [answer.status_code for answer in answers] == [200] * 4
-    assert [answer.headers["x-carrel-context"] for answer in answers] == ["1 places", "1 places", "rate limit", "rate limit"]
+    assert [answer.headers["x-carrel-context"] for answer in answers] == ["1 place", "1 place", "rate limit", "rate limit"]
     assert upstream.requests[3][2] == bodies[3]
     assert proxy.stop().count("--rate-limit N") == 1
 

@@ -86,7 +86,7 @@ async def chat(tmp_path: Path, env: dict[str, str], monkeypatch: pytest.MonkeyPa
 async def test_a_conversation_is_sent_again_as_it_was_sent(chat: Chat, path: str, field: str) -> None:
     more: dict[str, Any] = {"path": path, "field": field, "options": {"num_ctx": 32_000}}
     one = await chat.send(user(FIRST), **more)
-    assert (chat.last.note, "verify(password)" in one[0]["content"]) == ("1 places", True)
+    assert (chat.last.note, "verify(password)" in one[0]["content"]) == ("1 place", True)
     two = await chat.send(user(FIRST), *step(1), **more)
     chat.edit()
     three = await chat.send(user(FIRST), *step(1), *step(2), **more)
@@ -94,7 +94,7 @@ async def test_a_conversation_is_sent_again_as_it_was_sent(chat: Chat, path: str
     asked = [user(FIRST), *step(1), *step(2), ANSWER, user(SECOND)]
     four = await chat.send(*asked, **more)
     assert four[:-1] == [*three, ANSWER]
-    assert chat.last.note in ("1 places, 1 remembered", "2 places, 1 remembered")
+    assert chat.last.note in ("1 place, 1 remembered", "2 places, 1 remembered")
     assert "order_price" in four[-1]["content"]
     five = await chat.send(*asked, *step(3), **more)
     assert five[: len(four)] == four
@@ -108,7 +108,7 @@ async def test_the_same_messages_get_the_same_context_until_they_are_a_new_conve
     assert await chat.send(user(FIRST)) == first
     chat.clock.now += 1
     later = await chat.send(user(FIRST))
-    assert (chat.last.note, "audit()" in later[0]["content"], "audit()" in first[0]["content"]) == ("1 places", True, False)
+    assert (chat.last.note, "audit()" in later[0]["content"], "audit()" in first[0]["content"]) == ("1 place", True, False)
 
 
 async def test_conversations_that_begin_alike_part_with_their_answers(chat: Chat) -> None:

@@ -20,6 +20,7 @@ import msgspec
 
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.published import BATCH, FORMAT, Head, Overtaken
+from carrel.model.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ def checkout_of(root: Path, *, allow_dirty: bool) -> Checkout:
     if state.dirty and not allow_dirty:
         names = ", ".join(state.dirty[:3]) + (", …" if len(state.dirty) > 3 else "")
         raise CarrelError(
-            f"{len(state.dirty)} files differ from the commit ({names})",
+            f"The commit lacks {counted(len(state.dirty), 'changed file')} ({names})",
             "Commit them, or publish them with --allow-dirty.",
         )
     return Checkout(state.head, state.branch or "", bool(state.dirty), git.origin(root))

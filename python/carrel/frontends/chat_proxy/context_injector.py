@@ -20,6 +20,7 @@ from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError
 from carrel.model.types import Budget, ContextItem
+from carrel.model.wording import counted
 from carrel.pack.chat import question_of
 from carrel.policy.audit import AuditTrail
 from carrel.service.context_request import ContextAnswer, ContextRequest
@@ -242,7 +243,7 @@ class ContextInjector:
             self._keep_nothing(work)
             return ""
         work.sent[work.newest] = work.new = self._memory.keep(work.workspace.root_key, work.newest, work.new)
-        return f"{len(work.new.items)} places"
+        return counted(len(work.new.items), "place")
 
     def _keep_nothing(self, work: _Rewriting) -> None:
         """Remember that nothing was put before a new question, so that nothing is in later steps either."""
