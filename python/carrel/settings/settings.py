@@ -82,7 +82,7 @@ class Settings:
     exclude: tuple[str, ...] = _setting((), "Globs of files to leave out, written as in .gitignore.", workspace="union")
     excluded_folders: tuple[str, ...] = _setting(
         (),
-        "Names of folders to leave out, beside the usual ones (node_modules, untracked build …) and hidden ones; "
+        "Names of folders to leave out, beside the usual ones (node_modules, untracked build, untracked hidden ones …); "
         "`!build` takes one in again.",
         workspace="union",
     )

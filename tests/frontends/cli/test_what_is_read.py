@@ -53,16 +53,19 @@ def test_a_header_is_read_as_what_is_in_it_or_as_the_setting_says(run: Run, proj
 
 
 def test_a_tracked_folder_is_no_output(run: Run, project: Path) -> None:
-    for path in ("src/build/planner.py", "build/made.py", "vendor/lib/code.py", "go.mod"):
+    read = ("src/build/planner.py", "third_party/own.py", ".ci/pipeline.py", "scripts/.hidden/steps.py")
+    others = ("vendor/lib/code.py", "vendor/modules.txt", "node_modules/m/module.py", ".ssh/keys.py")
+    for path in (*read, *others, "build/made.py", ".state/cached.py", "go.mod", "Makefile"):
         (project / path).parent.mkdir(parents=True, exist_ok=True)
         (project / path).write_text(f"def of_{Path(path).stem}(value):\n    return value + 1  # long enough to be a chunk\n")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    subprocess.run(["git", "add", "src", "vendor"], cwd=project, check=True)
+    subprocess.run(["git", "add", *read, *others], cwd=project, check=True)
     err = run("index")[2]
     assert "folders by their names: build/, vendor/" in err
-    assert "src/build/planner.py" in places(run, "of_planner")
-    assert "made.py" not in places(run, "of_made")
-    assert "code.py" not in places(run, "of_code")
+    for path in read:
+        assert path in places(run, f"of_{Path(path).stem}")
+    for path in (*others, "build/made.py", ".state/cached.py"):
+        assert path not in places(run, f"of_{Path(path).stem}")
     subprocess.run(["git", "add", "build"], cwd=project, check=True)
     run("index")
     assert "build/made.py" in places(run, "of_made")

@@ -101,7 +101,7 @@ static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{[ .-]*\w|\$\{|<%
 
 /// `Cargo.lock`, `package-lock.json`, `go.sum`, but no `lock.rs`.
 static LOCK_NAME: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)^[^.]+\.lock$|[-.]lock\.(?:json|ya?ml|hcl)$|^go\.sum$|^npm-shrinkwrap\.json$"));
+    LazyLock::new(|| regex(r"(?i)^[^.]+\.(?:lock|resolved)$|[-.]lock\.(?:json|ya?ml|hcl)$|^go\.sum$|^npm-shrinkwrap\.json$"));
 /// A hash of a file, as lock files have them.
 static DIGEST: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?-u)\b(?:[0-9a-f]{40,}\b|(?:sha(?:1|256|384|512)|h1)[-:][\w+/=]{24,})"));
@@ -153,12 +153,17 @@ fn is_taken(head: &str) -> bool {
 /// Whether a file holds what a manager of packages wrote down of their versions: by its name, or since it is digests throughout.
 pub fn is_lock_file(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    if LOCK_NAME.is_match(name) {
+    if is_lock_name(name) {
         return true;
     }
     let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(MOST_LINES);
     let digests = lines().filter(|line| DIGEST.is_match(line)).count();
     digests > 1 && 3 * digests >= lines().count()
+}
+
+/// Whether a file of this name holds what a manager of packages wrote down.
+pub fn is_lock_name(name: &str) -> bool {
+    LOCK_NAME.is_match(name)
 }
 
 /// The comments before the first line of code, line by line, without their marks; and that line.

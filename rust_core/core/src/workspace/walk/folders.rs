@@ -1,8 +1,9 @@
 //! Folders that count or don't by their names and by what stands beside them.
 
-/// Folders that hold no code of the user's own, left out unless the setting says otherwise (spec B4), or more is known of them:
-/// [`may_hold_own_code`].
-pub const EXCLUDED_FOLDERS: &[&str] = &[
+use crate::index::generated::is_lock_name;
+
+/// Names that only tools give, to what holds no code of the user's own, tracked or not (spec B4).
+const TOOLS: &[&str] = &[
     ".git",
     ".hg",
     ".svn",
@@ -13,7 +14,6 @@ pub const EXCLUDED_FOLDERS: &[&str] = &[
     ".cache",
     ".carrel",
     ".venv",
-    "venv",
     ".env",
     ".tox",
     ".nox",
@@ -41,27 +41,20 @@ pub const EXCLUDED_FOLDERS: &[&str] = &[
     "bower_components",
     "jspm_packages",
     "site-packages",
-    "vendor",
-    "third_party",
-    "target",
-    "build",
-    "out",
-    "dist",
-    "obj",
     "DerivedData",
-    "Pods",
-    "Carthage",
-    "_build",
-    "deps",
     "elm-stuff",
     "cmake-build-debug",
     "cmake-build-release",
 ];
-
 /// Names that programs give to what they build. A person may give them too.
 const OUTPUT: &[&str] = &["target", "build", "out", "dist", "obj", "_build"];
 /// Names of folders for other people's code. A person may give them to their own.
-const OTHERS: &[&str] = &["vendor", "deps"];
+const OTHERS: &[&str] = &["vendor", "deps", "third_party", "venv", "Pods", "Carthage"];
+
+/// Return the names of folders that are left out unless the setting says otherwise, or more is known of them: [`may_hold_own_code`].
+pub(super) fn excluded_folders() -> Vec<String> {
+    [TOOLS, OUTPUT, OTHERS].concat().into_iter().map(str::to_owned).collect()
+}
 
 /// Files, in small letters, of programs that build or get packages: they make folders beside them.
 const BUILD_FILES: &[&str] = &[
@@ -96,14 +89,22 @@ const BUILD_FILES: &[&str] = &[
 const BUILD_FILE_ENDINGS: &[&str] =
     &[".cabal", ".csproj", ".fsproj", ".gemspec", ".sln", ".vbproj", ".vcxproj", ".xcodeproj", ".uproject"];
 
-/// Tell whether a folder of this name may hold the user's own code: git or what stands beside it must say more.
-pub(super) fn may_hold_own_code(name: &[u8]) -> bool {
-    OUTPUT.iter().chain(OTHERS).any(|known| known.as_bytes() == name)
+/// Tell whether a folder of this name may hold the user's own code: git or what stands in it and beside it must say more.
+pub(super) fn may_hold_own_code(name: &str) -> bool {
+    OUTPUT.contains(&name) || may_hold_others_code(name) || name.starts_with('.')
 }
 
 /// Tell whether a folder of this name may hold other people's code although git tracks it.
 pub(super) fn may_hold_others_code(name: &str) -> bool {
     OTHERS.contains(&name)
+}
+
+/// Tell whether a file of this name, in such a folder or one level deeper, says that its code is from elsewhere: a licence, or what a
+/// program that got it wrote down.
+pub(super) fn is_of_others(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let is_licence = ["license", "licence", "copying", "unlicense"].iter().any(|begin| name.starts_with(begin));
+    is_licence || is_lock_name(&name) || ["modules.txt", "pyvenv.cfg"].contains(&name.as_str())
 }
 
 /// Tell whether a file of this name belongs to a program that builds or gets packages.
@@ -113,8 +114,8 @@ pub(super) fn is_build_file(name: &str) -> bool {
 }
 
 /// Hidden folders that hold code, configuration or documents which people write and ask about. Every other folder whose name
-/// begins with a dot belongs to a tool (state, caches, downloads, histories) and is left out.
-pub const HIDDEN_FOLDERS_THAT_COUNT: &[&str] = &[
+/// begins with a dot belongs to a tool (state, caches, downloads, histories) and is left out unless git tracks it.
+const HIDDEN_FOLDERS_THAT_COUNT: &[&str] = &[
     // Continuous integration and hosting.
     ".azure-pipelines",
     ".azuredevops",
@@ -147,7 +148,7 @@ pub const HIDDEN_FOLDERS_THAT_COUNT: &[&str] = &[
     ".vim",
 ];
 
-/// Tell whether a folder inside the workspace is hidden and not one of those that people write in.
+/// Tell whether a folder inside the workspace is hidden, and not by its name one of those that people write in.
 pub(super) fn is_tools_own(name: &str) -> bool {
     name.starts_with('.') && !HIDDEN_FOLDERS_THAT_COUNT.contains(&name)
 }

@@ -20,10 +20,10 @@ use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp, modified_ns};
 use crate::base::system_fault::uninterrupted;
 use crate::base::types::{SkipReason, Skipped};
+use crate::index::generated::is_lock_name;
 use crate::workspace::folder::Folder;
 
 pub use access::{AccessPolicy, AccessSession};
-pub use folders::{EXCLUDED_FOLDERS, HIDDEN_FOLDERS_THAT_COUNT};
 pub use links::FileId;
 use rules::{FolderRules, WorkspaceRules};
 pub use stamp::IGNORE_FILES;
@@ -46,7 +46,7 @@ impl Default for WalkOptions {
         Self {
             max_file_bytes: 500_000,
             exclude: Vec::new(),
-            excluded_folders: EXCLUDED_FOLDERS.iter().map(ToString::to_string).collect(),
+            excluded_folders: folders::excluded_folders(),
             kept_folders: Vec::new(),
         }
     }
@@ -310,7 +310,11 @@ impl WorkspaceRules {
         let kept = self.kept_folders.contains(name);
         if !kept && self.excluded_folders.contains(name) && !self.holds_own_code(rules, relative)? {
             Err(SkipReason::ExcludedFolder)
-        } else if !kept && folders::is_tools_own(name) && !rules.brings_back(relative, self) {
+        } else if !kept
+            && folders::is_tools_own(name)
+            && !rules.brings_back(relative, self)
+            && (secrets::is_secret(&Path::new(name).join("any")) || !rules.tracks(relative, self)?)
+        {
             Err(SkipReason::HiddenFolder)
         } else if rules.ignores(relative, true, self) {
             Err(SkipReason::Ignored)
@@ -320,33 +324,42 @@ impl WorkspaceRules {
     }
 
     /// Tell whether a folder with a name of those that are left out counts nevertheless: git tracks it, or nothing here makes such
-    /// folders.
+    /// folders, and nothing says that its code is from elsewhere.
     fn holds_own_code(&self, rules: &FolderRules, relative: &str) -> std::result::Result<bool, SkipReason> {
         let name = name_of(relative);
-        if !folders::may_hold_own_code(name.as_bytes()) {
+        if !folders::may_hold_own_code(name) || name.starts_with('.') {
             return Ok(false);
         }
-        let tracked = rules.tracked(relative, self)?;
-        if tracked.is_some() && !folders::may_hold_others_code(name) {
-            return Ok(true);
-        }
         let above = relative.strip_suffix(name).unwrap_or_default();
-        let is_made_here = self.has_build_file(above)?;
-        Ok(match tracked {
-            Some(tracked) => !tracked.has_licence && !is_made_here,
-            None => !above.is_empty() && !is_made_here,
-        })
+        let is_tracked = rules.tracks(relative, self)?;
+        if !folders::may_hold_others_code(name) {
+            return Ok(is_tracked || (!above.is_empty() && !self.has(above, 1, folders::is_build_file)?));
+        }
+        Ok((is_tracked || !above.is_empty())
+            && !self.has(above, 1, is_lock_name)?
+            && !self.has(relative, 2, folders::is_of_others)?)
     }
 
-    /// Tell whether a folder holds a file of a program that builds or gets packages, which makes folders beside it.
-    fn has_build_file(&self, folder: &str) -> std::result::Result<bool, SkipReason> {
-        match uninterrupted(|| fs::read_dir(self.root.join(folder))) {
-            Ok(entries) => Ok(entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(folders::is_build_file))),
+    /// Tell whether a folder, so many levels deep, has an entry with such a name.
+    fn has(&self, folder: &str, levels: usize, is_such: fn(&str) -> bool) -> std::result::Result<bool, SkipReason> {
+        let entries = match uninterrupted(|| fs::read_dir(self.root.join(folder))) {
+            Ok(entries) => entries.flatten(),
             Err(error) => match SkipReason::from(&error) {
-                fault @ SkipReason::Fault(_) => Err(fault),
-                _ => Ok(false),
+                fault @ SkipReason::Fault(_) => return Err(fault),
+                _ => return Ok(false),
             },
+        };
+        let mut below = Vec::new();
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if is_such(&name) {
+                return Ok(true);
+            }
+            if levels > 1 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below.push(join(folder, &name));
+            }
         }
+        below.iter().try_fold(false, |found, inner| Ok(found || self.has(inner, levels - 1, is_such)?))
     }
 
     fn size(&self, bytes: u64) -> std::result::Result<(), SkipReason> {

@@ -9,7 +9,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::WalkOptions;
-use super::git::{GitEntry, GitRules, PatternList, TrackedFolder, slashed};
+use super::git::{GitEntry, GitRules, PatternList, slashed};
 use crate::base::error::{Error, Result};
 use crate::base::system_fault::uninterrupted;
 use crate::base::types::SkipReason;
@@ -199,12 +199,12 @@ impl FolderRules {
         self.git_ignores(&entry)
     }
 
-    /// Tell what git tracks in the folder at `relative`, a path in the workspace.
-    pub fn tracked(&self, relative: &str, workspace: &WorkspaceRules) -> std::result::Result<Option<TrackedFolder>, SkipReason> {
+    /// Tell whether git tracks anything in the folder at `relative`, a path in the workspace.
+    pub fn tracks(&self, relative: &str, workspace: &WorkspaceRules) -> std::result::Result<bool, SkipReason> {
         let path = [&workspace.base, relative.as_bytes()].concat();
         let repository = self.chain().find_map(|rules| Some((rules.base, rules.git.as_ref()?.repository()?)));
         let inside = repository.and_then(|(base, git)| Some((git, path.get(base..)?)));
-        inside.map_or(Ok(None), |(git, inside)| git.tracked(inside))
+        inside.map_or(Ok(false), |(git, inside)| git.tracks(inside))
     }
 
     fn git_ignores(&self, entry: &Entry<'_>) -> bool {

@@ -96,6 +96,38 @@ fn a_folder_with_a_name_of_output_counts_where_nothing_makes_it() {
 }
 
 #[test]
+fn a_folder_with_a_name_of_others_counts_where_nothing_says_that_it_is_theirs() {
+    check(
+        &[
+            ("app/pyproject.toml", "x"),
+            ("app/deps/own.py", "x"),
+            ("app/third_party/own/a.c", "x"),
+            ("app/third_party/own/deep/LICENSE", "x"),
+            ("go/vendor/modules.txt", "x"),
+            ("go/vendor/a/b.go", "x"),
+            ("ios/Podfile.lock", "x"),
+            ("ios/Pods/a.m", "x"),
+            ("mac/Cartfile.resolved", "x"),
+            ("mac/Carthage/a.m", "x"),
+            ("py/venv/pyvenv.cfg", "x"),
+            ("py/venv/a.py", "x"),
+            ("src/third_party/zlib/LICENSE.txt", "x"),
+            ("src/third_party/zlib/a.c", "x"),
+        ],
+        &[
+            "app/deps/own.py",
+            "app/pyproject.toml",
+            "app/third_party/own/a.c",
+            "app/third_party/own/deep/LICENSE",
+            "ios/Podfile.lock",
+            "mac/Cartfile.resolved",
+        ],
+        &["go/vendor/", "ios/Pods/", "mac/Carthage/", "py/venv/", "src/third_party/"]
+            .map(|path| (path, SkipReason::ExcludedFolder)),
+    );
+}
+
+#[test]
 fn hidden_folders_do_not_count_but_hidden_files_and_shared_configuration_do() {
     check(
         &[

@@ -13,7 +13,6 @@ pub(super) use config::slashed;
 use config::{Context, Settings, bytes_to_path, worktrees_have_settings};
 pub(super) use patterns::PatternList;
 use sources::{Kind, Sources};
-pub(super) use tracked::TrackedFolder;
 use tracked::TrackedFolders;
 
 use crate::base::error::Result;
@@ -117,9 +116,9 @@ impl GitRules {
         Ok(Self { exclude: PatternList::parse(exclude, fold), excludes_file, fold, sources, tracked: None })
     }
 
-    /// Tell what git tracks in the folder at `path`, relative to the repository.
-    pub fn tracked(&self, path: &[u8]) -> std::result::Result<Option<TrackedFolder>, SkipReason> {
-        self.tracked.as_ref().map_or(Ok(None), |tracked| tracked.get(path))
+    /// Tell whether git tracks anything in the folder at `path`, relative to the repository.
+    pub fn tracks(&self, path: &[u8]) -> std::result::Result<bool, SkipReason> {
+        self.tracked.as_ref().map_or(Ok(false), |tracked| tracked.has(path))
     }
 
     /// Tell what these rules say of the entry at `path`, relative to the repository.

@@ -3,7 +3,7 @@
 //! Its form: `git help gitformat-index`. Read are versions 2 to 4, split and sparse ones, with hashes of 20 and of 32 bytes. One that
 //! is damaged says nothing.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -29,17 +29,8 @@ const MOST_FOLDERS: usize = 20_000;
 /// Where an entry has its mode, and the mode's type of another repository's commit.
 const MODE_AT: usize = 24;
 const SUBMODULE: u32 = 0xe;
-/// Names that begin so, in small letters, are those of licences.
-const LICENCES: [&[u8]; 4] = [b"license", b"licence", b"copying", b"unlicense"];
 
-/// What git tracks in a folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrackedFolder {
-    /// Whether it, or a folder in it, has a licence of its own.
-    pub has_licence: bool,
-}
-
-type Folders = HashMap<Vec<u8>, TrackedFolder>;
+type Folders = HashSet<Vec<u8>>;
 
 /// The tracked folders of a repository whose names don't tell whether they count. Read when the first one is asked for.
 #[derive(Debug)]
@@ -53,15 +44,15 @@ impl TrackedFolders {
         Self { index: git_folder.join("index"), read: Mutex::default() }
     }
 
-    /// Tell what git tracks in the folder at `path`, relative to the repository; `None` for nothing.
-    pub fn get(&self, path: &[u8]) -> Result<Option<TrackedFolder>, SkipReason> {
+    /// Tell whether git tracks anything in the folder at `path`, relative to the repository.
+    pub fn has(&self, path: &[u8]) -> Result<bool, SkipReason> {
         let stamp = stamp_of(&self.index);
         let mut read = locked(&self.read);
         let folders = match read.as_ref().filter(|(known, _)| *known == stamp) {
             Some((_, folders)) => Arc::clone(folders),
             None => Arc::clone(&read.insert((stamp, Arc::new(self.folders()?))).1),
         };
-        Ok(folders.get(path).copied())
+        Ok(folders.contains(path))
     }
 
     fn folders(&self) -> Result<Folders, SkipReason> {
@@ -75,9 +66,7 @@ impl TrackedFolders {
         {
             let mut found = Folders::new();
             if each_path(&bytes, |path| note(&mut found, path)).is_some() {
-                for (folder, tracked) in found {
-                    folders.entry(folder).or_insert(tracked).has_licence |= tracked.has_licence;
-                }
+                folders.extend(found);
             }
         }
         Ok(folders)
@@ -96,20 +85,13 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, SkipReason> {
 fn note(folders: &mut Folders, path: &[u8]) {
     for (end, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/').take(MOST_LEVELS) {
         let begin = path[..end].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-        if may_hold_own_code(&path[begin..end]) {
-            let mut below = path[end + 1..].split(|&byte| byte == b'/');
-            let has_licence = below.by_ref().take(2).last().is_some_and(is_licence) && below.next().is_none();
-            if let Some(known) = folders.get_mut(&path[..end]) {
-                known.has_licence |= has_licence;
-            } else if folders.len() < MOST_FOLDERS {
-                folders.insert(path[..end].to_vec(), TrackedFolder { has_licence });
-            }
+        if str::from_utf8(&path[begin..end]).is_ok_and(may_hold_own_code)
+            && folders.len() < MOST_FOLDERS
+            && !folders.contains(&path[..end])
+        {
+            folders.insert(path[..end].to_vec());
         }
     }
-}
-
-fn is_licence(name: &[u8]) -> bool {
-    LICENCES.iter().any(|begin| name.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin)))
 }
 
 /// Call `each` with every path of an index; return the hash of the index that it adds to, empty if it isn't split. `None` where it
@@ -196,16 +178,15 @@ mod tests {
         done.then_some(folder)
     }
 
-    const FILES: [&str; 6] =
-        ["a/build/deep/x.py", "a/é/build/y.py", "a/vendor/lib/LICENSE.txt", "b/vendor/own.rb", "b/vendor/x/y/COPYING", "z.py"];
+    const FILES: [&str; 6] = ["a/build/deep/x.py", "a/é/build/y.py", "a/vendor/lib/z.c", "b/vendor/own.rb", ".ci/run.sh", "z.py"];
 
     #[track_caller]
     fn check(start: &[&str], then: &[&[&str]]) {
         let Some(folder) = repository(&FILES, start, then) else { return };
         let tracked = TrackedFolders::of(&folder.path().join(".git"));
-        let get = |path: &str| tracked.get(path.as_bytes()).unwrap().map(|folder| folder.has_licence);
-        let paths = ["a/build", "a/é/build", "a/vendor", "b/vendor", "build", "a"];
-        assert_eq!(paths.map(get), [Some(false), Some(false), Some(true), Some(false), None, None], "{start:?} {then:?}");
+        let has = |path: &str| tracked.has(path.as_bytes()).unwrap();
+        let paths = ["a/build", "a/é/build", "a/vendor", "b/vendor", ".ci", "build", "a"];
+        assert_eq!(paths.map(has), [true, true, true, true, true, false, false], "{start:?} {then:?}");
     }
 
     #[test]
@@ -226,18 +207,18 @@ mod tests {
             return;
         };
         let tracked = TrackedFolders::of(&folder.path().join(".git"));
-        assert_eq!(tracked.get(b"b/vendor"), Ok(Some(TrackedFolder { has_licence: false })));
+        assert_eq!(tracked.has(b"b/vendor"), Ok(true));
     }
 
     #[test]
     fn a_change_of_the_index_is_seen() {
         let Some(folder) = repository(&FILES, &["init", "-q"], &[]) else { return };
         let tracked = TrackedFolders::of(&folder.path().join(".git"));
-        assert!(tracked.get(b"a/build").unwrap().is_some());
+        assert_eq!(tracked.has(b"a/build"), Ok(true));
         std::fs::write(folder.path().join(".git/index"), "DIRC").unwrap();
-        assert_eq!(tracked.get(b"a/build"), Ok(None));
+        assert_eq!(tracked.has(b"a/build"), Ok(false));
         std::fs::remove_file(folder.path().join(".git/index")).unwrap();
-        assert_eq!(tracked.get(b"a/build"), Ok(None));
+        assert_eq!(tracked.has(b"a/build"), Ok(false));
     }
 
     static INDEX: LazyLock<Option<Vec<u8>>> = LazyLock::new(|| {
