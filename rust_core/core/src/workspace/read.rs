@@ -1,5 +1,6 @@
 //! Bytes on disk to text: encodings told apart, what is no text told why.
 
+use std::borrow::Cow;
 use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, modified_ns};
@@ -21,6 +22,7 @@ use crate::workspace::long_lines::looks_minified;
 const SAMPLE_BYTES: usize = 64 * 1024;
 /// How much of a file tells whether it is text at all. Of one that isn't no more is read.
 const HEAD_BYTES: u64 = 8 * 1024;
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What a file begins with that is a document for a program, though it may be all letters.
 const DOCUMENT: &[u8] = b"%PDF-";
 
@@ -137,28 +139,82 @@ pub fn decode(
     if bytes.is_empty() {
         return Err(SkipReason::Empty);
     }
-    let decoded = match bytes.as_slice() {
-        [0xef, 0xbb, 0xbf, ..] => utf8_or_legacy(bytes.split_off(3), charset),
-        [0xff, 0xfe, rest @ ..] => utf16(rest, UTF_16LE, "utf-16le"),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, UTF_16BE, "utf-16be"),
-        _ => match utf16_without_mark(&bytes) {
-            Some("utf-16le") => utf16(&bytes, UTF_16LE, "utf-16le"),
-            Some(_) => utf16(&bytes, UTF_16BE, "utf-16be"),
-            None => utf8_or_legacy(bytes, charset),
-        },
+    let decoded = match Wide::of(&bytes) {
+        Some(wide) => wide.decode(&bytes),
+        None if bytes.starts_with(UTF8_MARK) => utf8_or_legacy(bytes.split_off(UTF8_MARK.len()), charset),
+        None => utf8_or_legacy(bytes, charset),
     }?;
     if decoded.text.trim().is_empty() { Err(SkipReason::Empty) } else { Ok(decoded) }
 }
 
 /// Tell whether a file that begins with these bytes is no text.
 fn is_binary(head: &[u8]) -> bool {
-    let is_utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) || utf16_without_mark(head).is_some();
-    head.starts_with(DOCUMENT) || (head.contains(&0) && !is_utf16)
+    head.starts_with(DOCUMENT) || (head.contains(&0) && Wide::of(head).is_none())
 }
 
-fn utf16(bytes: &[u8], encoding: &'static encoding_rs::Encoding, name: &'static str) -> std::result::Result<Decoded, SkipReason> {
-    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    if had_errors || text.contains('\0') { Err(SkipReason::Binary) } else { Ok(Decoded::unicode(text.into_owned(), name)) }
+/// A form of Unicode with two or four bytes for each letter.
+struct Wide {
+    name: &'static str,
+    /// What a file in this form may begin with.
+    mark: &'static [u8],
+    /// `None` where a letter has four bytes.
+    encoding: Option<&'static Encoding>,
+    letter: fn([u8; 4]) -> u32,
+}
+
+/// The longer marks first: one begins with the other.
+const WIDE: [Wide; 4] = [
+    Wide { name: "utf-32le", mark: &[0xff, 0xfe, 0, 0], encoding: None, letter: u32::from_le_bytes },
+    Wide { name: "utf-32be", mark: &[0, 0, 0xfe, 0xff], encoding: None, letter: u32::from_be_bytes },
+    Wide { name: "utf-16le", mark: &[0xff, 0xfe], encoding: Some(UTF_16LE), letter: u32::from_le_bytes },
+    Wide { name: "utf-16be", mark: &[0xfe, 0xff], encoding: Some(UTF_16BE), letter: u32::from_be_bytes },
+];
+
+impl Wide {
+    /// Return the form that a file begins in. Without a mark it shows in text with blanks or line ends, which have zeros in them: in
+    /// one form there are no control characters, hardly anything but letters, and more of ASCII than in any other.
+    fn of(bytes: &[u8]) -> Option<&'static Self> {
+        let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+        let plain = || {
+            let forms = WIDE.iter().filter(|form| sample.contains(&0) && bytes.len().is_multiple_of(form.mark.len()));
+            let forms = forms.filter_map(|form| Some((ascii_of_text(&form.text(sample).0)?, form)));
+            forms.max_by_key(|(ascii, _)| *ascii).map(|(_, form)| form)
+        };
+        WIDE.iter().find(|form| bytes.starts_with(form.mark)).or_else(plain)
+    }
+
+    /// Return the text of such bytes, and whether all of them are letters.
+    fn text<'a>(&self, bytes: &'a [u8]) -> (Cow<'a, str>, bool) {
+        if let Some(encoding) = self.encoding {
+            let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
+            return (text, !has_errors);
+        }
+        let (letters, rest) = bytes.as_chunks::<4>();
+        let text: Option<String> = letters.iter().map(|bytes| char::from_u32((self.letter)(*bytes))).collect();
+        let is_whole = text.is_some() && rest.is_empty();
+        (text.unwrap_or_default().into(), is_whole)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> std::result::Result<Decoded, SkipReason> {
+        match self.text(bytes.strip_prefix(self.mark).unwrap_or(bytes)) {
+            (text, true) if !text.contains('\0') => Ok(Decoded::unicode(text.into_owned(), self.name)),
+            _ => Err(SkipReason::Binary),
+        }
+    }
+}
+
+/// Count the letters of ASCII in a text, of which one in a hundred is one; `None` for what is none.
+fn ascii_of_text(text: &str) -> Option<usize> {
+    let (mut all, mut usual, mut ascii) = (0, 0, 0);
+    for c in text.chars() {
+        if c.is_control() && !c.is_whitespace() {
+            return None;
+        }
+        all += 1;
+        ascii += usize::from(c.is_ascii());
+        usual += usize::from(c.is_alphanumeric() || c.is_whitespace() || c.is_ascii_punctuation());
+    }
+    (usual * 10 >= all * 9 && ascii * 100 >= all).then_some(ascii)
 }
 
 fn utf8_or_legacy(
@@ -169,6 +225,8 @@ fn utf8_or_legacy(
         return Err(SkipReason::Binary);
     }
     match String::from_utf8(bytes).map_err(FromUtf8Error::into_bytes) {
+        // ASCII to look at, which switches to Japanese and back by escapes.
+        Ok(text) if text.contains("\x1b$") && detect(text.as_bytes()) == ISO_2022_JP => Ok(legacy(text.as_bytes(), charset())),
         Ok(text) => Ok(Decoded::unicode(text, "utf-8")),
         Err(bytes) if controls(&bytes) * 100 > bytes.len() => Err(SkipReason::Binary),
         Err(bytes) => Ok(legacy(&bytes, charset())),
@@ -195,11 +253,7 @@ fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
         let decoded = || Decoded { text: text.into_owned(), encoding: encoding.name(), is_guess, is_legacy: true };
         (!has_errors).then(decoded)
     };
-    let detected = || {
-        let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-        detector.feed(bytes, true);
-        decode(detector.guess(None, Utf8Detection::Deny), true)
-    };
+    let detected = || decode(detect(bytes), true);
     let last = || Decoded {
         text: WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
         encoding: WINDOWS_1252.name(),
@@ -210,26 +264,15 @@ fn legacy(bytes: &[u8], charset: Option<&'static Encoding>) -> Decoded {
     named().or_else(|| broken_utf8(bytes)).or_else(detected).unwrap_or_else(last)
 }
 
+fn detect(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(bytes, true);
+    detector.guess(None, Utf8Detection::Deny)
+}
+
 /// Control characters that no text has; one in a hundred means that the bytes are something else.
 fn controls(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b)).count()
-}
-
-/// UTF-16 without a mark shows in text that is mostly ASCII: every other byte is zero.
-fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
-    let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
-    if sample.len() < 4 || !bytes.len().is_multiple_of(2) || !sample.contains(&0) {
-        return None;
-    }
-    let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|&&b| b == 0).count();
-    let (even, odd, pairs) = (zeros(0), zeros(1), sample.len() / 2);
-    if odd * 10 >= pairs * 7 && even * 20 < pairs {
-        Some("utf-16le")
-    } else if even * 10 >= pairs * 7 && odd * 20 < pairs {
-        Some("utf-16be")
-    } else {
-        None
-    }
 }
 
 /// Tell whether a text has words in it, and isn't all numbers and encoded bytes.
@@ -273,6 +316,22 @@ mod tests {
         check(&[&[0xfe, 0xff][..], &utf16_bytes("def f", u16::to_be_bytes)].concat(), Ok(("def f", "utf-16be")));
         check(&utf16_bytes("int main() { return 0; }", u16::to_le_bytes), Ok(("int main() { return 0; }", "utf-16le")));
         check(&utf16_bytes("int main() { return 0; }", u16::to_be_bytes), Ok(("int main() { return 0; }", "utf-16be")));
+        for text in
+            ["int main() { return 0; }", "注文 = 在庫を確認してから、注文を確定する\n一括で取り消す\n", "주문을 다시 넣는다\n"]
+        {
+            let utf32 = |to: fn(u32) -> [u8; 4]| text.chars().flat_map(|c| to(c.into())).collect::<Vec<_>>();
+            for (name, mark, bytes) in [
+                ("utf-16le", &[0xff, 0xfe][..], utf16_bytes(text, u16::to_le_bytes)),
+                ("utf-16be", &[0xfe, 0xff], utf16_bytes(text, u16::to_be_bytes)),
+                ("utf-32le", &[0xff, 0xfe, 0, 0], utf32(u32::to_le_bytes)),
+                ("utf-32be", &[0, 0, 0xfe, 0xff], utf32(u32::to_be_bytes)),
+            ] {
+                check(&bytes, Ok((text, name)));
+                check(&[mark, &bytes].concat(), Ok((text, name)));
+                assert!(!is_binary(&bytes), "{name} {text}");
+            }
+        }
+        check(b"plain \x1b$ text \x1b[1mbold\x1b[0m\n", Ok(("plain \x1b$ text \x1b[1mbold\x1b[0m\n", "utf-8")));
     }
 
     #[test]
@@ -283,6 +342,7 @@ mod tests {
             (encoding_rs::GBK, "/* 超时的订单重新入队 */\nvoid requeue(void);\n"),
             (encoding_rs::EUC_KR, "// 배송 라벨을 인쇄한다\nfun printParcelLabel() {}\n"),
             (encoding_rs::WINDOWS_1251, "{ Печать отчёта по складу }\nprocedure Print;\n"),
+            (ISO_2022_JP, "// 与信取消の処理\nvoid voidAuthorization();\n"),
             (WINDOWS_1252, "# le café du résumé\ndef f(): pass\n"),
         ] {
             let (bytes, _, lost) = encoding.encode(text);
@@ -308,6 +368,9 @@ mod tests {
         check(b"", Err(SkipReason::Empty));
         check(b" \n\t\n", Err(SkipReason::Empty));
         check(b"PK\x03\x04\x00\x00data", Err(SkipReason::Binary));
+        check(&[7_u32, 300, 90_000, 65].map(u32::to_le_bytes).concat(), Err(SkipReason::Binary));
+        check(b"a plain text with\0one zero, no more", Err(SkipReason::Binary));
+        check(&[1_u16, 2, 0x4e00, 0].map(u16::to_le_bytes).concat(), Err(SkipReason::Binary));
         check(b"\x80\x81\x01\x02\x03\x04\x05\x06", Err(SkipReason::Binary));
     }
 
