@@ -102,16 +102,16 @@ pub fn by_content(path: &str, text: &str) -> Option<Language> {
     evidence.of.iter().find(|(pattern, _)| pattern.is_match(&head)).map(|(_, language)| *language)
 }
 
-/// Take out what only a compiler of C++ sees (`#ifdef __cplusplus`) where a compiler of C sees the rest, and comments, which talk of
-/// anything.
+/// Take out what only a compiler of C++ sees (`#ifdef __cplusplus`) where a compiler of C sees code besides, and comments, which talk
+/// of anything. Which version of C++ it is (`#if __cplusplus >= 201103L`) is asked where the rest is C++, too.
 fn without_cpp_only(text: &str) -> Cow<'_, str> {
     let guards = |line: &str| {
-        line.starts_with("#if") && line.contains("__cplusplus") && !line.contains('!') && !line.starts_with("#ifndef")
+        line.starts_with("#if") && line.contains("__cplusplus") && !line.contains(['!', '>', '<']) && !line.starts_with("#ifndef")
     };
     if !text.contains("__cplusplus") && !text.contains("/*") {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
+    let (mut out, mut uncommented) = (String::with_capacity(text.len()), String::new());
     let (mut depth, mut hidden, mut comment) = (0_usize, None, false);
     for whole in text.split_inclusive('\n') {
         let line = whole.trim();
@@ -133,11 +133,13 @@ fn without_cpp_only(text: &str) -> Cow<'_, str> {
                 depth = depth.saturating_sub(1);
             }
         }
+        uncommented.push_str(whole);
         if hidden.is_none() {
             out.push_str(whole);
         }
     }
-    Cow::Owned(out)
+    let is_code = |line: &str| !line.is_empty() && !line.starts_with(['#', '/']) && !line.ends_with('\\');
+    Cow::Owned(if out.lines().any(|line| is_code(line.trim())) { out } else { uncommented })
 }
 
 #[cfg(test)]
@@ -172,6 +174,9 @@ mod tests {
             "static Track last = nullptr;\n",
             "auto first(int a) -> int;\n",
             "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint f(void);\n#ifdef __cplusplus\n}\n#endif\nstatic_assert(true, \"\");\n",
+            "#ifndef A_H\n#define A_H\n#ifdef __cplusplus\n#include \"Stream.h\"\nclass Serial : public Stream {\n};\n#endif\n#endif\n",
+            "struct Point {\n  int x;\n#if __cplusplus >= 201103L\n  constexpr Point(int a) : x(a) {}\n#endif\n};\n",
+            "#if defined(__cplusplus) && __cplusplus >= 201103L\ntemplate <class T> struct Box { T of; };\n#endif\nint f(void);\n",
         ] {
             check("include/network.h", text, "cpp");
         }
@@ -181,6 +186,7 @@ mod tests {
             "/*\n class Track: see std::vector\n template <x>\n*/\nint f(void);\n",
             "// See rail::Track for C++.\nint f(void);\n",
             "#ifdef __cplusplus\nextern \"C\" {\nnamespace rail { class Track; }\n#endif\nint f(void);\n#if defined(__cplusplus)\n}\n#endif\n",
+            "/*\n using the library\n*/\n#define A 1\n",
             "#define NAME \"a::b\"\nextern int virtual_memory;\n",
             "#include <stdio.h>\nstatic const unsigned mask = 7;\nint f(int a) {\n  return a & mask;\n}\n#define BOTH(const_a, b) (const_a& b)\n",
             "static int __attribute__((const)) f(const struct point *a) {\n  return ~a->x & list->next->y;\n}\n",
