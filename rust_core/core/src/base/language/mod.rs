@@ -60,7 +60,7 @@ languages! {
     TOML = 22, "toml", Data, ["toml"], ["Pipfile"];
     HTML = 23, "html", Code, ["html" "htm" "xhtml"], [];
     CSS = 24, "css", Code, ["css"], [];
-    SQL = 25, "sql", Code, ["sql" "ddl" "dml" "psql" "pgsql"], [];
+    SQL = 25, "sql", Code, ["sql" "ddl" "dml" "psql" "pgsql" "tsql" "pkb" "pks" "prc" "fnc" "vw"], [];
     MARKDOWN = 26, "markdown", Prose, ["md" "markdown" "mdx" "mkd" "qmd" "rmd"], [];
     NOTEBOOK = 27, "notebook", Code, ["ipynb"], [];
     RST = 28, "rst", Prose, ["rst" "rest"], [];

@@ -125,7 +125,7 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     let of = |pieces| Ok(Parts { pieces, ..Parts::default() });
     match language {
         Language::MARKDOWN => return of(markdown::pieces(text, options)),
-        Language::SQL => return of(sql::pieces(text)),
+        Language::SQL => return of(sql::pieces(text, options)),
         _ if language.is_prose() => return of(prose::pieces(text, options)),
         _ => {}
     }

@@ -3,56 +3,36 @@
 //! A statement ends at `;` (or what `DELIMITER` says), at a line of `GO` or `/`, and before a line that begins with `CREATE`. The body
 //! of a routine ends where its blocks do, or at such a line.
 
-use super::names::{Name, one_line};
+mod objects;
+
+use objects::{head, inner, is_one_of, is_routine, is_word, members, object, word};
+
+use super::CutOptions;
+use super::names::one_line;
 use super::piece::{Joins, Piece};
+use super::split::is_shorter;
 use crate::base::types::ChunkKind;
 
-/// What routines are made of statements of their own.
-const ROUTINES: &[&str] = &["procedure", "proc", "function", "trigger", "package", "event"];
-/// What `CREATE` can make, besides.
-const OBJECTS: &[&str] = &[
-    "table",
-    "view",
-    "index",
-    "type",
-    "sequence",
-    "schema",
-    "database",
-    "domain",
-    "extension",
-    "role",
-    "user",
-    "policy",
-    "synonym",
-    "aggregate",
-    "rule",
-    "server",
-    "macro",
-    "stage",
-    "pipe",
-    "task",
-    "stream",
-    "dictionary",
-    "publication",
-    "subscription",
-];
-/// Words between the kind of an object and its name.
-const PASSED: &[&str] = &["if", "not", "exists", "concurrently", "body", "only"];
 /// Words behind `END` that close what wasn't counted as a block.
 const NO_BLOCK: &[&str] = &["if", "loop", "while", "repeat", "for"];
 /// Words behind `BEGIN` that begin no block.
 const NO_BODY: &[&str] = &["tran", "transaction", "work", "distributed", "dialog", "immediate", "deferred", "exclusive"];
-/// Within so many bytes a statement says what it makes.
-const LONGEST_HEAD: usize = 600;
 /// Marks that nothing closes, up to which others of their kind are looked for: each costs a look at the rest of the text.
 const MOST_UNCLOSED: usize = 16;
 
 /// Return the statements of `text` in its order.
-pub fn pieces(text: &str) -> Vec<Piece> {
+pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
     let mut scanner = Scanner { text, at: 0, delimiter: ";", batches: batches(text), unclosed: Vec::new(), looked: (1, 0, 0) };
     let mut pieces = Vec::new();
     while let Some((start, first, end)) = scanner.statement() {
-        pieces.push(piece(text, start, first, end));
+        let piece = piece(text, start, first, end);
+        let whole = &text[start..end];
+        let is_whole = whole.lines().count() < options.class_lines as usize && is_shorter(whole, options.max_chars + 1);
+        if piece.kind == ChunkKind::Function && !is_whole && !piece.inner.is_empty() {
+            pieces.extend(members(text, &piece));
+        } else {
+            pieces.push(piece);
+        }
     }
     pieces
 }
@@ -82,40 +62,15 @@ fn ends_batch(line: &str) -> bool {
             .is_some_and(|head| is_word(head, "go") && line[2..].bytes().all(|b| b.is_ascii_digit() || b == b' ' || b == b';'))
 }
 
-fn is_word(word: &str, known: &str) -> bool {
-    word.eq_ignore_ascii_case(known)
-}
-
-fn is_one_of(word: &str, known: &[&str]) -> bool {
-    known.iter().any(|known| is_word(word, known))
-}
-
-fn is_routine(kind: &str) -> bool {
-    is_one_of(kind, ROUTINES)
-}
-
-/// Return the first `bytes` of `text`, or fewer.
-fn within(text: &str, bytes: usize) -> &str {
-    &text[..(0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)]
-}
-
-/// Return what a statement that begins with `CREATE` or `ALTER` is about: the word for its kind, and its name.
-fn object(statement: &str) -> Option<(&str, Name)> {
-    let mut words =
-        within(statement, LONGEST_HEAD).split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty()).skip(1);
-    let kind = words.by_ref().take(12).find(|word| is_one_of(word, ROUTINES) || is_one_of(word, OBJECTS))?;
-    let written = words.find(|word| !is_one_of(word, PASSED))?.trim_end_matches([';', ',']);
-    if is_word(written, "on") {
-        return None;
-    }
-    Some((kind, Name::parse(&written.replace(['[', ']', '"', '`'], ""))?))
-}
-
 fn piece(text: &str, start: usize, first: usize, end: usize) -> Piece {
     let statement = &text[first..end];
-    let verb = word(statement);
+    let plain = head(statement);
+    let verb = word(&plain);
     let mut piece = Piece::new(start, end, ChunkKind::Declaration);
-    let Some((kind, name)) = is_one_of(verb, &["create", "alter"]).then(|| object(statement)).flatten() else { return piece };
+    let Some((kind, name)) = is_one_of(verb, &["create", "alter"]).then(|| object(statement)).flatten() else {
+        return Piece { inner: inner(text, first, end, None), ..piece };
+    };
+    piece.inner = inner(text, first, end, Some(kind));
     // What alters a table adds to it, and what alters a routine or view says all of it again.
     let defines = is_word(verb, "create") || is_routine(kind) || is_word(kind, "view");
     if is_routine(kind) {
@@ -131,16 +86,12 @@ fn piece(text: &str, start: usize, first: usize, end: usize) -> Piece {
     piece
 }
 
-/// Return the word that `text` begins with.
-fn word(text: &str) -> &str {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
-}
-
 /// Return one past the quoted text or comment that begins at `at`, if one does. One that nothing closes is none.
 fn skipped(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     let closed = |open: usize, close: &str| rest[open..].find(close).map(|length| at + open + length + close.len());
     match rest.as_bytes().first()? {
+        b'#' if is_hash_comment(text, at) => Some(at + rest.find('\n').unwrap_or(rest.len())),
         b'-' if rest.starts_with("--") => Some(at + rest.find('\n').unwrap_or(rest.len())),
         b'/' if rest.starts_with("/*") => closed(2, "*/"),
         b'$' => {
@@ -168,6 +119,12 @@ fn skipped(text: &str, at: usize) -> Option<usize> {
     }
 }
 
+/// Tell whether `MySQL`'s mark of a comment stands at `at`: elsewhere it is a part of a name or an operator.
+fn is_hash_comment(text: &str, at: usize) -> bool {
+    let before = text[..at].rsplit('\n').next().unwrap_or_default();
+    before.trim().is_empty() && (before.is_empty() || !text[at + 1..].starts_with(|c: char| c.is_alphanumeric() || c == '#'))
+}
+
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -188,11 +145,14 @@ impl<'a> Scanner<'a> {
         if byte == b'$' && self.text.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit) {
             return None; // a placeholder
         }
-        if !b"-/$'\"`".contains(&byte) || self.unclosed.iter().filter(|known| **known == char::from(byte)).count() >= most {
+        if !b"#-/$'\"`".contains(&byte)
+            || self.text[at..].starts_with("/*!")
+            || self.unclosed.iter().filter(|known| **known == char::from(byte)).count() >= most
+        {
             return None;
         }
         let end = skipped(self.text, at);
-        if end.is_none() && (!b"-/".contains(&byte) || self.text[at..].starts_with("/*")) {
+        if end.is_none() && (!b"#-/".contains(&byte) || self.text[at..].starts_with("/*")) {
             self.unclosed.push(byte.into());
         }
         end
@@ -201,7 +161,7 @@ impl<'a> Scanner<'a> {
     /// Return where the first word behind comments stands, and the last blank line before it.
     fn leading(&mut self, start: usize) -> (usize, Option<usize>) {
         let (mut at, mut gap) = (start, None);
-        while at < self.text.len() && self.text[at..].starts_with(['-', '/']) {
+        while at < self.text.len() && self.text[at..].starts_with(['#', '-', '/']) {
             let Some(end) = self.skip(at) else { break };
             at = end + (self.text[end..].len() - self.text[end..].trim_start().len());
             if self.text[end..at].matches('\n').count() > 1 {
@@ -242,7 +202,8 @@ impl<'a> Scanner<'a> {
     /// Return one past the end of the statement whose first word is at `first`.
     fn end(&mut self, first: usize) -> usize {
         let text = self.text;
-        let verb = word(&text[first..]);
+        let plain = head(&text[first..]);
+        let verb = word(&plain);
         let kind = is_one_of(verb, &["create", "alter"]).then(|| object(&text[first..])).flatten().map(|(kind, _)| kind);
         let is_block = is_word(verb, "declare") && !text[first + verb.len()..].trim_start().starts_with('@');
         let is_routine = kind.is_some_and(is_routine) || is_block;
@@ -334,100 +295,4 @@ impl<'a> Scanner<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Check the statements of `text`, each as its symbol and its last line.
-    #[track_caller]
-    fn check(text: &str, expected: &[(&str, &str)]) {
-        let found = pieces(text);
-        let found: Vec<(&str, &str)> =
-            found.iter().map(|p| (p.symbol.as_str(), text[p.start..p.end].trim_end().lines().last().unwrap().trim())).collect();
-        assert_eq!(found, expected, "{text}");
-    }
-
-    #[test]
-    fn placeholders_open_no_quotes() {
-        let text = format!("{}CREATE FUNCTION f() AS $$ a; b; $$;\n", "SELECT * FROM t WHERE id = $1;\n".repeat(20));
-        assert!(pieces(&text).last().unwrap().symbol == "f" && text[pieces(&text).last().unwrap().start..].starts_with("CREATE"));
-    }
-
-    #[test]
-    fn a_look_for_a_block_isnt_repeated_for_each_statement() {
-        let text = "declare x;\n".repeat(30_000);
-        assert_eq!(pieces(&text).len(), 30_000);
-    }
-
-    #[test]
-    fn routines_end_where_their_dialect_says() {
-        let check_one = |text: &str, symbol: &str, last: &str| check(text, &[(symbol, last), ("", "SELECT 2;")]);
-        check_one(
-            "CREATE PROC [dbo].[p] @a INT AS\nBEGIN TRY\n SELECT 1;\nEND TRY\nBEGIN CATCH\n THROW;\nEND CATCH\nGO\nSELECT 2;",
-            "dbo.p",
-            "END CATCH",
-        );
-        check_one(
-            "CREATE OR ALTER PROCEDURE p AS\nSELECT 1;\nCREATE TABLE #t (a INT);\nSELECT 3;\nGO\nSELECT 2;",
-            "p",
-            "SELECT 3;",
-        );
-        check_one(
-            "CREATE FUNCTION f() RETURNS int AS $x$\nBEGIN\n RETURN ';';\nEND;\n$x$ LANGUAGE plpgsql;\nSELECT 2;",
-            "f",
-            "$x$ LANGUAGE plpgsql;",
-        );
-        check_one("DELIMITER //\nCREATE PROCEDURE p()\nBEGIN\n SELECT 1;\nEND //\nDELIMITER ;\nSELECT 2;", "p", "END //");
-        check_one("CREATE OR REPLACE PROCEDURE p IS\n n NUMBER;\nBEGIN\n NULL;\nEND p;\n/\nSELECT 2;", "p", "END p;");
-        check_one(
-            "CREATE OR REPLACE PROCEDURE p IS\n n NUMBER;\nBEGIN\n IF a THEN NULL; END IF;\nEND p;\nSELECT 2;",
-            "p",
-            "END p;",
-        );
-        check_one(
-            "CREATE PACKAGE BODY k AS\n PROCEDURE a IS BEGIN NULL; END a;\n PROCEDURE b IS BEGIN NULL; END;\nEND k;\nSELECT 2;",
-            "k",
-            "END k;",
-        );
-        check_one("CREATE TRIGGER t AFTER INSERT ON x BEGIN\n SELECT CASE WHEN 1 THEN 2 END;\nEND;\nSELECT 2;", "t", "END;");
-        check_one(
-            "CREATE TRIGGER t BEFORE INSERT ON x EXECUTE FUNCTION f();\nSELECT 2;",
-            "t",
-            "CREATE TRIGGER t BEFORE INSERT ON x EXECUTE FUNCTION f();",
-        );
-    }
-
-    #[test]
-    fn other_statements_end_at_their_mark_or_before_the_next_create() {
-        check(
-            "CREATE TABLE IF NOT EXISTS app.\"users\" (\n a TEXT DEFAULT ';' -- it's; a\n);\n\n-- About v.\nCREATE VIEW v AS SELECT 1;",
-            &[("app.users", ");"), ("v", "CREATE VIEW v AS SELECT 1;")],
-        );
-        check(
-            "CREATE TABLE a (x INT)\nCREATE TABLE b (x INT)\nGO\nALTER TABLE a ADD y INT",
-            &[("a", "CREATE TABLE a (x INT)"), ("b", "CREATE TABLE b (x INT)"), ("a", "ALTER TABLE a ADD y INT")],
-        );
-        check(
-            "BEGIN;\nCREATE UNIQUE INDEX CONCURRENTLY i ON t (a);\nCOMMIT;",
-            &[("", "BEGIN;"), ("i", "CREATE UNIQUE INDEX CONCURRENTLY i ON t (a);"), ("", "COMMIT;")],
-        );
-        check("COPY t FROM stdin;\nit's\n\\.\nSELECT 1;", &[("", "\\."), ("", "SELECT 1;")]);
-        check(
-            "INSERT INTO t VALUES ('it\\'s;', 'C:\\');\nSELECT 1;",
-            &[("", "INSERT INTO t VALUES ('it\\'s;', 'C:\\');"), ("", "SELECT 1;")],
-        );
-        check("-- head\n\nSELECT 1;", &[("", "-- head"), ("", "SELECT 1;")]);
-        check(
-            "SELECT 'never closed;\nCREATE TABLE t (a INT);",
-            &[("", "SELECT 'never closed;"), ("t", "CREATE TABLE t (a INT);")],
-        );
-    }
-
-    #[test]
-    fn only_what_creates_defines() {
-        let defined = |text: &str| pieces(text).into_iter().flat_map(|piece| piece.definitions).collect::<Vec<_>>();
-        assert_eq!(
-            defined("CREATE TABLE a (x INT);\nALTER TABLE a ADD y INT;\nDROP TABLE b;\nALTER PROC p AS SELECT 1"),
-            ["a", "p"]
-        );
-    }
-}
+mod tests;
