@@ -40,7 +40,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["java", "c-sharp", "groovy", "dart"],
         true,
-        r"(?:(?:public|protected|private|internal|static|final|abstract|sealed|partial|readonly|base) +)*(?:class|interface|enum|record|struct|@interface|mixin|extension) +(?<t>NAME)[^;=]*\{?$|namespace +(?<s>[\w.]+) *\{?$|def +(?<f>NAME) *\(",
+        r"(?:(?:public|protected|private|internal|static|final|abstract|sealed|partial|readonly|base) +)*(?:class|interface|enum|record|struct|@interface|mixin|extension) +(?<t>NAME)[^;=]*\{?$|namespace +(?<s>[\w.]+) *\{?$|def +(?<f>NAME) *\(|(?:[\w<>?,.]+ +)*get +(?<f2>NAME) *(?:=>|[{;]|async\b)",
     ),
     (
         &["c", "cpp", "glsl", "d"],
@@ -95,8 +95,12 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?:(?:pub|export|inline|extern) +)*fn +(?<f>NAME) *\(|(?:pub +)?const +(?<t>NAME) *= *(?:packed +|extern +)?(?:struct|enum|union)\b",
     ),
-    (&["perl"], false, r"sub +(?<f>[\w:]+)|package +(?<o>[\w:]+) *[;{]"),
-    (&["r"], false, r"(?<f>[\w.]+) *(?:<-|=) *function *\("),
+    (&["perl"], false, r"sub +(?<f>[\w:]+)|package +(?<o>[\w:]+) *[;{]|use +constant +(?<o2>\w+)"),
+    (
+        &["r"],
+        false,
+        r#"(?<f>[\w.]+) *(?:<-|=) *function *\(|(?<t>[\w.]+) *(?:<-|=) *(?:\w+::)?(?:R6Class|setClass|setRefClass) *\(|set(?:RefClass|Class) *\( *["'](?<t2>[\w.]+)|set(?:Generic|Method) *\( *["'](?<f2>[^"']+)"#,
+    ),
     (
         &["julia"],
         false,
@@ -123,7 +127,11 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"function +(?:[\w\[\], ]+ *= *)?(?<f>NAME) *(?:\(|$)|(?:\w+ +){0,2}(?:function|def|fn|func|fun|sub|proc|procedure|macro|method) +(?<f2>NAME) *\(|(?:\w+ +){0,3}(?:class|interface|trait|struct|enum|record) +(?<t>NAME)[^;.,=()]*\{$|classdef +(?<t2>NAME)",
     ),
-    (&["powershell"], false, r"(?i:function|filter) +(?<f>(?:\w+:)?[\w-]+)|(?i:class|enum) +(?<t>NAME)"),
+    (
+        &["powershell"],
+        false,
+        r"(?i:function|filter) +(?<f>(?:\w+:)?[\w-]+)|(?i:class|enum) +(?<t>NAME)|(?:(?i:hidden|static) +)*\[[\w.\[\], ]+\] *(?<f2>NAME) *\([^)]*\) *\{",
+    ),
     (&["dockerfile"], false, r"(?i:FROM) +(?:--\S+ +)?(?:\S+ +(?i:AS) +(?<t>[\w.-]+)|(?<t2>[\w-]+))"),
     (
         &["makefile"],
@@ -181,14 +189,22 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?i)(?:(?:public|private|friend|protected|shared|static|overrides) +)*(?:sub|function) +(?<f>NAME)|(?:(?:public|private|friend) +)*(?:class|module|structure|enum|interface) +(?<t>NAME)",
     ),
-    (&["nim"], false, r"(?:proc|func|method|template|macro|iterator|converter) +(?<f>`?[\w]+`?)"),
+    (
+        &["nim"],
+        false,
+        r"(?:proc|func|method|template|macro|iterator|converter) +(?<f>`?[\w]+`?)|(?:type +)?(?<t>NAME)\*? *(?:\[[^\]]*\] *)?(?:\{\.[^}]*\.\} *)?= *(?:ref +|ptr +)?(?:object|enum|tuple|distinct|concept)\b",
+    ),
     (&["gdscript"], false, r"(?:static +)?func +(?<f>NAME) *\(|class +(?<t>NAME)|class_name +(?<o>NAME)"),
     (&["qml", "awk", "vim"], false, r"func(?:tion)?!? +(?<f>[\w:#.]+) *\(|(?<f2>NAME) *: *function\b"),
     (&["tcl"], false, r"proc +(?<f>\S+)|(?:namespace eval|oo::class create) +(?<t>\S+)"),
     (&["nix"], false, r"(?<f>[\w-]+) *= *\{?[\w, ?.@{}]*\}?: *$"),
     (&["scss"], false, r"@(?:mixin|function) +(?<f>[\w-]+)"),
     (&["template"], false, r"\{%-? *(?:macro|block) +(?<f>\w+)"),
-    (&["assembly"], false, r"(?<f>[A-Za-z_][\w$.]*):(?:\s|$)"),
+    (
+        &["assembly"],
+        false,
+        r"(?<f>[A-Za-z_][\w$.]*):(?:\s|$)|(?i:%i?macro|\.macro|struc|%i?x?define) +(?<o>[\w.$]+)|(?<f2>[A-Za-z_@?][\w$@?]*) +(?i:proc|macro|struct?)\b",
+    ),
     (&["batch"], false, r":(?<f>[\w-]+) *$"),
     (&["cobol"], false, r"(?i)(?<f>[\w-]+) +SECTION\.|(?<o>[A-Z][\w-]+)\. *$"),
     (

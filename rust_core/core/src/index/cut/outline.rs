@@ -196,7 +196,9 @@ impl Outline<'_> {
             }
             let at = captures.get(0).map_or(0, |whole| whole.start());
             let line = self.lines.partition_point(|line| line.start <= at).saturating_sub(1);
-            if !STATEMENTS.contains(&name.own.as_str()) && !self.lines[line].commented {
+            // A word behind one that defines (`sub new`) is a name.
+            let is_statement = STATEMENTS.contains(&name.own.as_str()) && self.lines[line].says.starts_with(&name.own);
+            if !is_statement && !self.lines[line].commented {
                 found.push(Mark { line, kind, name, bare: false });
             }
         }

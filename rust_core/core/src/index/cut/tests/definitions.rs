@@ -93,6 +93,32 @@ fn names_within_closures_blocks_and_tables_are_defined() {
         ("haskell", "parse :: Value -> Maybe Text -> Text\nparse v t = v\n", "parse"),
         ("rust", "static SHOP: Settings = Settings { open: true };\nconst LEAST: money::Price = money::NONE;\n", "SHOP LEAST"),
         ("swift", "let shared: Manager = Manager()\n", "shared"),
+        ("perl", "use constant LEAST => 3;\nsub new {\n  my $x = shift;\n  if ($x) {\n  }\n}\n", "LEAST new"),
+        (
+            "r",
+            "Shop <- R6::R6Class(\"Shop\",\n  public = list(\n    open = function() {\n    }\n  )\n)\nsetClass(\"Till\", slots = c(x = 1))\nsetGeneric(\"ring\", function(of) standardGeneric(\"ring\"))\n",
+            "Shop open Till ring",
+        ),
+        (
+            "nim",
+            "type\n  Shop*[T] = ref object of RootObj\n    size: int\n  Kind = enum\n    a, b\nproc open*(s: Shop) =\n  discard\n",
+            "Shop Kind open",
+        ),
+        (
+            "powershell",
+            "class Shop {\n  [string] $Name\n  static [int[]] Total([int] $x) {\n    return 1\n  }\n}\n",
+            "Shop Total",
+        ),
+        (
+            "dart",
+            "class Shop {\n  int get total => 1;\n  set size(int to) {}\n  bool get open {\n    return true;\n  }\n}\n",
+            "Shop total size open",
+        ),
+        (
+            "assembly",
+            "%macro push_all 0\n  push rax\n%endmacro\nsold PROC\n  ret\nsold ENDP\nmain:\n  ret\n",
+            "push_all sold main",
+        ),
         ("julia", "@inline Base.zero(x::Bits) where T = 1\n", "zero"),
     ];
     for (language, text, expected) in texts {
