@@ -159,11 +159,11 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
                 return;
             }
         }
-        // Kotlin's properties and aliases have no field for their names.
+        // Kotlin's properties and aliases and PHP's constants have no field for their names.
         let is_bare = node.kind() == "variable_declaration" && node.child_by_field_name("type").is_none();
         let mut cursor = node.walk();
-        let mut identifiers = node.named_children(&mut cursor).filter(|child| child.kind() == "identifier");
-        if (is_bare || node.kind() == "type_alias")
+        let mut identifiers = node.named_children(&mut cursor).filter(|child| matches!(child.kind(), "identifier" | "name"));
+        if (is_bare || matches!(node.kind(), "type_alias" | "const_element"))
             && let Some(name) = identifiers.next().and_then(|name| Name::parse(&text[name.byte_range()]))
             && !found.contains(&name.own)
         {
@@ -180,9 +180,10 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
             continue;
         }
         look(child);
-        if child.kind() == "var_spec_list" {
+        if matches!(child.kind(), "var_spec_list" | "variable_declaration") {
+            let named_type = child.child_by_field_name("type");
             let mut cursor = child.walk();
-            child.named_children(&mut cursor).take(64).for_each(&mut look);
+            child.named_children(&mut cursor).take(64).filter(|inner| Some(*inner) != named_type).for_each(&mut look);
         }
     }
     found

@@ -21,6 +21,21 @@ impl<'tree> Walk<'_, 'tree> {
         })
     }
 
+    /// Return the names of a type's members in its body, and of what stands within them. Of values those with a capital count, which
+    /// constants, enumerators and C#'s properties have: the name of a field says little without its type.
+    pub(super) fn member_names(&self, body: Node<'tree>) -> Vec<(usize, String)> {
+        let mut found = self.inner_names(body);
+        let mut cursor = body.walk();
+        for member in body.named_children(&mut cursor) {
+            if matches!(self.compiled.role(member), Role::Plain | Role::Binding) {
+                let names = names::bound(member, self.text).into_iter().filter(|name| name.starts_with(char::is_uppercase));
+                found.extend(names.map(|name| (member.start_byte(), name)));
+            }
+        }
+        found.sort_by_key(|(at, _)| *at);
+        found
+    }
+
     /// Return the names of the functions and types within a node, however deep: in statements, calls, objects and each other. Each
     /// comes with the byte where it begins.
     pub(super) fn inner_names(&self, holder: Node<'tree>) -> Vec<(usize, String)> {

@@ -205,7 +205,7 @@ impl<'tree> Walk<'_, 'tree> {
                 container,
                 signature,
                 definitions: own,
-                inner: body.map(|body| self.inner_names(body)).unwrap_or_default(),
+                inner: body.map(|body| self.member_names(body)).unwrap_or_default(),
                 joins: Joins::Never,
                 ..Piece::new(step.start, step.end, ChunkKind::Class)
             });

@@ -93,6 +93,18 @@ fn names_within_closures_blocks_and_tables_are_defined() {
         ("haskell", "parse :: Value -> Maybe Text -> Text\nparse v t = v\n", "parse"),
         ("rust", "static SHOP: Settings = Settings { open: true };\nconst LEAST: money::Price = money::NONE;\n", "SHOP LEAST"),
         ("swift", "let shared: Manager = Manager()\n", "shared"),
+        (
+            "c-sharp",
+            "class Shop {\n  public const int LEAST = 3;\n  int size;\n  public int Price { get; set; }\n  void Go() { }\n  public event Action Sold;\n}\n",
+            "Shop LEAST Price Go Sold",
+        ),
+        ("java", "class Shop {\n  static final int LEAST = 3;\n  int size;\n  enum Day { FIRST }\n}\n", "Shop LEAST Day"),
+        ("ruby", "class Shop\n  LEAST = 3\n  def open\n    size = 4\n  end\nend\n", "Shop LEAST open"),
+        (
+            "php",
+            "<?php\nclass Shop {\n  const LEAST = 3;\n  private $size = 1;\n}\nenum Day { case First; }\n",
+            "Shop Day LEAST First",
+        ),
         ("perl", "use constant LEAST => 3;\nsub new {\n  my $x = shift;\n  if ($x) {\n  }\n}\n", "LEAST new"),
         (
             "r",
