@@ -23,7 +23,7 @@ from carrel.composition.outbound import OutboundServices
 from carrel.extensions.stores import qdrant_process
 from carrel.index.workspace_state import FolderSettings
 from carrel.library import Index
-from carrel.model.errors import StoreError
+from carrel.model.errors import ProviderError, StoreError
 from carrel.model.types import Query
 from carrel.policy.permissions import PermissionFile
 from carrel.service import queries
@@ -300,6 +300,20 @@ def test_a_store_that_says_nothing_never_holds_up_the_librarys_first_answer(
             assert index._index.replica is not None
             assert index._index.replica.status().state == "opening"
             assert index.search("how is the total of an order computed")
+
+
+async def test_a_server_that_answers_nothing_is_soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("qdrant_client")
+    from carrel.extensions.stores import qdrant  # noqa: PLC0415 - its package may not be installed
+
+    monkeypatch.setattr(qdrant, "_FIRST_SECONDS", 0.2)
+    with silent_server() as (port, _):
+        client = qdrant.connect(f"http://127.0.0.1:{port}", None, stores._QDRANT_SECONDS, "")
+        try:
+            with pytest.raises(ProviderError, match="gave no answer within 0"):
+                await qdrant.QdrantStore(client, "any", 2, leaves_machine=False).open()
+        finally:
+            await client.close()
 
 
 @pytest.mark.parametrize(

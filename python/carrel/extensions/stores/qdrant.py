@@ -40,6 +40,8 @@ BATCH = 256
 PAGE = 1_000
 MOST_PAGES = 10_000
 """Pages of one scroll: ten million points, more than any index has. A server that never ends one would fill the memory."""
+_FIRST_SECONDS = 5.0
+"""How long a server is waited for that has answered nothing yet: later a batch may take it longer."""
 _ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 """What reading an answer raises that isn't of Qdrant's form; the client's package checks only some of it."""
 
@@ -184,7 +186,9 @@ class QdrantStore:
         self._open = False
 
     async def _ensure(self) -> None:
-        if not await self._client.collection_exists(self.collection):
+        async with asyncio.timeout(_FIRST_SECONDS):
+            exists = await self._client.collection_exists(self.collection)
+        if not exists:
             params = models.VectorParams(size=self.dim, distance=models.Distance.COSINE)
             try:
                 await self._client.create_collection(self.collection, vectors_config=params)
@@ -207,6 +211,10 @@ class QdrantStore:
         self._permit()
         try:
             return await ask()
+        except TimeoutError:
+            raise ProviderError(
+                f"{self._title} gave no answer within {_FIRST_SECONDS:g} s", "Restart it, or check its URL.", retryable=True
+            ) from None
         except UnexpectedResponse as error:
             if error.status_code == 404:
                 self._open = False  # it was deleted meanwhile: the next use makes it
