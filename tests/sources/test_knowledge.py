@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -252,3 +253,21 @@ async def test_settings_of_a_workspace_leave_sources_as_they_are(workspace: Work
     assert workspace.settings.exclude == ("*.md",)
     assert workspace.sources() == [before]
     assert (await found(workspace, PHOENIX)).hits[0].chunk.path == "@ops/phoenix.md"
+
+
+HISTORY = "[sources.history]\nkind = 'git'\n"
+
+
+@pytest.mark.parametrize("workspace", [HISTORY], indirect=True)
+async def test_a_source_that_nothing_speaks_for_is_asked_before_nothing_is_said(workspace: Workspace) -> None:
+    person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Work around the platypus of the payment provider"]):
+        subprocess.run(["git", *person, *command], cwd=workspace.root, check=True)  # noqa: ASYNC221 - nothing else runs
+    await found(workspace, "platypus", sources=["history"])  # its first index
+    answer = await found(workspace, "platypus")
+    assert sources_of(answer) == {"history"}
+    assert [route.reason for route in answer.routes if route.source == "history"] == ["nothing else answers the question"]
+    pack = (await context(workspace, ContextRequest("platypus", 5, Budget(4_000), trigger="explicit"))).pack
+    assert "Work around the platypus" in pack.text
+    assert "history" not in sources_of(await found(workspace, CODE)), "the workspace answers it"
+    assert not (await context(workspace, ContextRequest("platypus", 5, Budget(4_000)))).pack.items, "nobody asks"

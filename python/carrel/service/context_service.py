@@ -13,13 +13,14 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from carrel.index.open_index import RENEWED
 from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.types import ContextPack, Dropped, Format, Lines, Query
 from carrel.service.context_request import ContextAnswer, ContextRequest, FileRef, StoredContext
-from carrel.service.routed import FromSources, from_sources
+from carrel.service.routed import FromSources, from_sources, from_the_rest
 from carrel.system.background import is_being_cancelled
 
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         plan=request.plan,
         end=end,
     )
-    answer, retrieval = await retrieve_assisted(
+    retrieve = partial(
+        retrieve_assisted,
         packing.question,
         index.store.snapshot,
         index.embedder,
@@ -169,6 +171,12 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
         end=end,
         outside=index.replica,
     )
+    answer, retrieval = await retrieve()
+    if not answer.pack.items and request.trigger == "explicit" and not request.sources:
+        rest = await from_the_rest(workspace, packing.question.query, packing.others, end=end)
+        if rest is not None:
+            packing.others = rest
+            answer, retrieval = await retrieve()
     # The same question may be asked twice: an answer has an id of its own.
     answer = replace(answer, pack=replace(answer.pack, id=uuid.uuid4().hex[:16]))
     if index.being_renewed and not answer.pack.items:

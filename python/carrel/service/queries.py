@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from carrel.model.types import Budget, ContextItem, Hit, Query
 from carrel.service.folder_group import FolderGroup, error_of_all, ready
-from carrel.service.routed import PREFIX, FromSources, as_passages, from_sources, only_documents
+from carrel.service.routed import PREFIX, FromSources, as_passages, from_sources, from_the_rest, only_documents
 from carrel.settings.source_settings import WORKSPACE
 
 if TYPE_CHECKING:
@@ -106,6 +106,9 @@ async def search(
     retrieval = await search_index(workspace, query, wait_ms, workspace.assistants(plan=plan, rerank=rerank), history)
     hits = retrieval.hits if others is None else others.beside(retrieval.hits, query)
     result = await answer(workspace, hits, (retrieval,), others, (retrieval.diagnostics.problem,))
+    if not result.answer and not sources and (rest := await from_the_rest(workspace, query, others)):
+        hits = rest.beside(retrieval.hits, query)
+        result = await answer(workspace, hits, (retrieval,), rest, (retrieval.diagnostics.problem,))
     if workspace.audit is not None:
         workspace.audit.search(query.text, result.hits, workspace.root_key)
     return result

@@ -135,6 +135,28 @@ async def from_sources(
     )
 
 
+async def from_the_rest(
+    workspace: Workspace, query: Query, others: FromSources | None, *, end: float | None = None
+) -> FromSources | None:
+    """Ask the sources that nothing in a question spoke for, where nothing else answers it; None where there are none.
+
+    Nobody waits for a first index of theirs, and no repository elsewhere hears of a question that isn't for it.
+    """
+    if others is None or not workspace.permits("sources"):
+        return None
+    elsewhere = {source.id for source in workspace.sources() if source.settings.kind == "repository"}
+    named = [name for name in others.not_searched if name not in elsewhere]
+    rest = await from_sources(workspace, query, named=named, end=end) if named else None
+    if rest is None:
+        return None
+    routes = (*others.routes, *(replace(route, reason="nothing else answers the question") for route in rest.routes))
+    problem = " ".join(filter(None, (others.problem, rest.problem))) or None
+    left = tuple(name for name in others.not_searched if name in elsewhere)
+    return replace(
+        rest, routes=routes, hits=(*others.hits, *rest.hits), workspace=others.workspace, problem=problem, not_searched=left
+    )
+
+
 def _seconds_until(end: float | None, most: float) -> float:
     """Return how long something may take before the loop's time `end`, at most so many seconds."""
     return most if end is None else min(most, max(_SHARE * (end - asyncio.get_running_loop().time()), 0.0))
