@@ -73,8 +73,6 @@ impl LineRange {
 #[derive(Debug, Default)]
 pub struct ReadFiles {
     known: Mutex<HashMap<String, Arc<Source>>>,
-    /// The files of which lines were given: a pack takes them from one state of each, and asks once whether it may be read.
-    given: Mutex<HashMap<String, FileText>>,
     reads: AtomicUsize,
 }
 
@@ -106,7 +104,6 @@ struct CurrentFile {
 }
 
 /// Where a text comes from.
-#[derive(Clone, Debug)]
 enum FileText {
     Disk(Arc<Source>),
     Buffer(BufferText),
@@ -195,15 +192,10 @@ impl Snapshot {
         Ok(())
     }
 
-    /// These lines of a file (1-based, inclusive) as they stood when the first of them were asked for with `files`; `None` where it may
-    /// not be read, is gone or is shorter. A file that is still as in `files` isn't read again.
+    /// These lines of a file (1-based, inclusive) as they stand now; `None` where it may not be read, is gone or is shorter. A file that
+    /// is still as in `files` isn't read again.
     pub fn lines(&self, path: &str, first: u32, last: u32, files: &ReadFiles) -> Option<String> {
-        let before = locked(&files.given).get(path).cloned();
-        let file = before.or_else(|| {
-            let file = self.file_at(self.place_of(path)?, files)?;
-            locked(&files.given).insert(path.to_owned(), file.clone());
-            Some(file)
-        })?;
+        let file = self.file_at(self.place_of(path)?, files)?;
         lines_between(file.text(), first, last).map(str::to_owned)
     }
 
