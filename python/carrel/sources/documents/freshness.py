@@ -65,6 +65,7 @@ class DocumentFacts:
     valid_until: float | None = None
 
 
+@lru_cache(maxsize=512)
 def facts_of(head: str, path: str) -> DocumentFacts:
     """Read the facts in the first lines of a document, in front matter or as lines such as `Version: 2`, else in its name."""
     version, updated, created, title, owner, until = "", None, None, "", "", None

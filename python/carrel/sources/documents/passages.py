@@ -104,7 +104,11 @@ def with_document_facts(ranking: Ranking) -> Ranking:
     makes anew.
     """
     now, view, days = time.time(), ranking.view, ranking.query.filters.max_age_days
-    facts_of = cache(lambda path: document_facts(view, path))
+
+    @cache
+    def facts_of(path: str) -> freshness.DocumentFacts:
+        head = ranking.lines(path, 1, min(view.last_line(path), freshness.HEAD_LINES)) or ""
+        return freshness.facts_of(head[: freshness.HEAD_CHARACTERS], path)
 
     def with_facts(chunk: Chunk) -> Chunk:
         if chunk.source != "docs" or not (note := _note(facts := facts_of(chunk.path), now)):
@@ -112,9 +116,9 @@ def with_document_facts(ranking: Ranking) -> Ranking:
         updated = chunk.updated_at if facts.updated_at is None else int(facts.updated_at)
         return replace(chunk, updated_at=updated, origin=Origin(WORKSPACE, note=note, version=facts.version))
 
-    ranking = replace(ranking, with_facts=with_facts)
+    described = replace(ranking, with_facts=with_facts)
     if days is None:
-        return ranking
+        return described
     oldest = now - days * freshness.SECONDS_A_DAY
 
     @cache
@@ -126,7 +130,7 @@ def with_document_facts(ranking: Ranking) -> Ranking:
         return said is None or said >= oldest
 
     places = tuple(place for place in ranking.order.places if is_fresh(place.candidate.path))
-    return replace(ranking, order=replace(ranking.order, places=places))
+    return replace(described, order=replace(ranking.order, places=places))
 
 
 def _with_facts(hit: Hit, facts: freshness.DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
