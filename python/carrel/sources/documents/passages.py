@@ -15,6 +15,7 @@ from carrel.model.local_index import SnapshotView
 from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.certainty import GUESSES
 from carrel.search.merge import merge_by_score
+from carrel.search.pieces import LineReader
 from carrel.search.retriever import Ranking
 from carrel.settings.source_settings import WORKSPACE
 from carrel.sources.documents import freshness
@@ -26,9 +27,11 @@ LEAST_RELEVANCE = 0.05
 _MOST_LOOKED_AT = 200
 
 
-def document_facts(view: SnapshotView, path: str) -> freshness.DocumentFacts:
-    """Return what a document says of itself at its head, as it stands now."""
-    return freshness.facts_of((view.text(path) or "")[: freshness.HEAD_CHARACTERS], path)
+def document_facts(view: SnapshotView, path: str, lines: LineReader | None = None) -> freshness.DocumentFacts:
+    """Return what a document says of itself at its head, as it stands now; `lines` reads it where some were read before."""
+    read = lines or view.lines
+    head = read(path, 1, min(view.last_line(path), freshness.HEAD_LINES)) or view.text(path) or ""  # it may be shorter by now
+    return freshness.facts_of(head[: freshness.HEAD_CHARACTERS], path)
 
 
 @dataclass(slots=True)
@@ -104,11 +107,7 @@ def with_document_facts(ranking: Ranking) -> Ranking:
     makes anew.
     """
     now, view, days = time.time(), ranking.view, ranking.query.filters.max_age_days
-
-    @cache
-    def facts_of(path: str) -> freshness.DocumentFacts:
-        head = ranking.lines(path, 1, min(view.last_line(path), freshness.HEAD_LINES)) or ""
-        return freshness.facts_of(head[: freshness.HEAD_CHARACTERS], path)
+    facts_of = cache(lambda path: document_facts(view, path, ranking.lines))
 
     def with_facts(chunk: Chunk) -> Chunk:
         if chunk.source != "docs" or not (note := _note(facts := facts_of(chunk.path), now)):
