@@ -41,7 +41,7 @@ PAGE = 1_000
 MOST_PAGES = 10_000
 """Pages of one scroll: ten million points, more than any index has. A server that never ends one would fill the memory."""
 _FIRST_SECONDS = 5.0
-"""How long a server is waited for that has answered nothing yet: later a batch may take it longer."""
+"""The longest wait for the first answer of a server: later a batch may take it longer."""
 _ODD = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 """What reading an answer raises that isn't of Qdrant's form; the client's package checks only some of it."""
 

@@ -56,7 +56,7 @@ _OLD = lazy_pattern(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|pr
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What a document says of itself; `updated_at` and `valid_until` in Unix seconds, None where it names no day."""
+    """The facts that a document gives of itself; `updated_at` and `valid_until` in Unix seconds, None where it names no day."""
 
     title: str = ""
     version: str = ""

@@ -155,7 +155,7 @@ fn is_binary(head: &[u8]) -> bool {
 /// A form of Unicode with two or four bytes for each letter.
 struct Wide {
     name: &'static str,
-    /// What a file in this form may begin with.
+    /// The mark that a file in this form may begin with.
     mark: &'static [u8],
     /// `None` where a letter has four bytes.
     encoding: Option<&'static Encoding>,

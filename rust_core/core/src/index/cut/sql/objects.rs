@@ -1,4 +1,4 @@
-//! What statements of SQL are about: the object that one makes and its name, and what is made within.
+//! Tell which object a statement of SQL makes, its name, and the objects that are made within it.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,9 +9,9 @@ use crate::base::types::ChunkKind;
 use crate::index::cut::names::{Name, one_line};
 use crate::index::cut::piece::{Joins, Piece};
 
-/// What routines are made of statements of their own.
+/// Objects that are made of statements of their own.
 const ROUTINES: &[&str] = &["procedure", "proc", "function", "trigger", "package", "event"];
-/// What `CREATE` can make, besides.
+/// Other objects that `CREATE` makes.
 const OBJECTS: &[&str] = &[
     "table",
     "view",
@@ -45,7 +45,7 @@ const HOLDERS: &[&str] = &["if", "do", "begin", "exec", "execute"];
 /// Within so many bytes a statement says what it makes.
 const LONGEST_HEAD: usize = 600;
 
-/// What `MySQL` alone reads, as a dump of it has it: `/*!50003 CREATE … */`.
+/// Marks of text that `MySQL` alone reads, as its dumps have it: `/*!50003 CREATE … */`.
 static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| regex(r"/\*!\d*|\*/"));
 static MEMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?im)^[ \t]*(?:(?:member|static|constructor) +)?(?:procedure|function)\s+"));

@@ -1,4 +1,4 @@
-//! Which folders count, by their names and by what stands in them and beside them.
+//! Test which folders count, by their names and by the files in them and beside them.
 
 use super::*;
 
