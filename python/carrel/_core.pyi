@@ -230,6 +230,7 @@ class Candidate:
         symbol: str = ...,
         callable: bool = False,
         generated: bool = False,
+        prose: bool = False,
         dense: float = 0.0,
         dense_rank: int | None = None,
         lexical: float = 0.0,
@@ -258,8 +259,8 @@ class Candidate:
     def callable(self) -> bool:
         """It is a function or method."""
     @property
-    def generated(self) -> bool:
-        """Its file says that a program wrote it."""
+    def kinds(self) -> list[str]:
+        """Return the kinds of files of `path_kinds` that its file is of, by its path and its text."""
     @property
     def start_line(self) -> int: ...
     @property

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import CancelToken, Candidate, path_kinds
+from carrel.model.native import CancelToken, Candidate
 from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
@@ -206,13 +206,13 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]]) -> dict[str, _Fi
                 best["dense"] = max(best["dense"], r.dense)
                 best["lexical"] = max(best["lexical"], r.lexical)
     later_kinds = _later_kinds(issue.title)
-    generated = {r.path for ranked in lists.values() for r in ranked if r.generated}
+    one_of_each = {r.path: r for ranked in lists.values() for r in ranked}
     for path, evidence in files.items():
         best = evidence.best
         evidence.add(sum(weight * best[part] for part, weight in _FILE_SCORE.items()))
         evidence.add(_FILE_TITLE_DENSE * best["dense"] + _FILE_TITLE_LEXICAL * best["lexical"])
         evidence.add(_FILE_CHUNKS * math.log((1 + len(chunks[path])) / max(words[path] / _FEW_WORDS, 1.0)))
-        evidence.add(_path_gain(path, later_kinds, is_generated=path in generated))
+        evidence.add(0.0 if later_kinds.isdisjoint(one_of_each[path].kinds) else _TEST_OR_DOCUMENT_PENALTY)
     _add_named_places(issue, files)
     return files
 
@@ -220,11 +220,6 @@ def _files(issue: IssueText, lists: dict[str, list[Candidate]]) -> dict[str, _Fi
 def _later_kinds(title: str) -> frozenset[str]:
     """Return the kinds of files that come after all code, as far as the title doesn't ask for them."""
     return _LATER_KINDS.difference(*(kinds for kinds, words in _ASKED_FOR if words.search(title)))
-
-
-def _path_gain(path: str, later_kinds: frozenset[str], *, is_generated: bool) -> float:
-    steps_back = not later_kinds.isdisjoint(path_kinds(path)) or (is_generated and "generated" in later_kinds)
-    return _TEST_OR_DOCUMENT_PENALTY if steps_back else 0.0
 
 
 def _add_named_places(issue: IssueText, files: dict[str, _FileEvidence]) -> None:

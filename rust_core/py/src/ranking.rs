@@ -21,7 +21,7 @@ pub struct PyCandidate(pub Candidate);
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, generated=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
+    #[pyo3(signature = (doc, path, start_line=1, end_line=1, *, id="", symbol=String::new(), callable=false, generated=false, prose=false, dense=0.0, dense_rank=None, lexical=0.0, lexical_rank=None, matched=Vec::new(), covered=0.0, file_share=0.0, file_words=0, defines=0.0, verbatim=0.0, verbatim_words=0, verbatim_name=false, rare_name=false, relatedness=0.0))]
     #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // all signals
     fn new(
         doc: u64,
@@ -32,6 +32,7 @@ impl PyCandidate {
         symbol: String,
         callable: bool,
         generated: bool,
+        prose: bool,
         dense: f64,
         dense_rank: Option<u32>,
         lexical: f64,
@@ -54,6 +55,7 @@ impl PyCandidate {
             path,
             callable,
             generated,
+            prose,
             symbol,
             start_line,
             end_line,
@@ -85,8 +87,8 @@ impl PyCandidate {
     }
 
     #[getter]
-    fn generated(&self) -> bool {
-        self.0.generated
+    fn kinds(&self) -> Vec<&'static str> {
+        self.0.kinds().into_iter().map(PathKind::name).collect()
     }
 
     #[getter]

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::base::error::{Error, Result};
-use crate::base::language::Language;
+use crate::base::language::{Language, is_for_people};
 use crate::base::sync::locked;
 use crate::base::types::SkipReason;
 use crate::index::cut::CutOptions;
@@ -137,7 +137,7 @@ impl WorkspaceHandle {
             language => language,
         };
         match self.config.languages.of(path).unwrap_or_else(of_file) {
-            Language::OTHER if self.config.in_memory => Ok(Language::TEXT),
+            Language::OTHER if self.config.in_memory || is_for_people(text) => Ok(Language::TEXT),
             Language::OTHER if !has_words(text) => Err(SkipReason::NoWords),
             language => Ok(language),
         }

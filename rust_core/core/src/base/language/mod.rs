@@ -3,6 +3,7 @@
 mod evidence;
 
 use evidence::by_content;
+pub use evidence::is_for_people;
 
 /// What a language is for: decides how a file without a grammar is cut, and which source it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]

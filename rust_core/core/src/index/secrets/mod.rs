@@ -26,7 +26,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::base::error::{Error, Result};
-use crate::base::language::Language;
+use crate::base::language::{Language, is_for_people};
 use crate::base::masked_text::{LONG_LINE, Mask};
 use crate::base::types::SkipReason;
 use rules::Rule;
@@ -178,7 +178,7 @@ impl Detector {
     fn candidates(&self, path: &str, text: &str) -> Vec<SecretMatch> {
         let set = &*RULES;
         let bytes = text.as_bytes();
-        let style = style_of(path);
+        let style = style_of(path, text);
         let layout = match Language::detect(path) {
             Some(Language::CSV) => Some(Layout::Records),
             Some(language) if language.is_markup() => Some(Layout::Markup),
@@ -279,8 +279,8 @@ fn rule_of(class: Class) -> &'static str {
     }
 }
 
-/// Tell how values are written in a file, by its language; settings of no language by their ending.
-fn style_of(path: &str) -> Style {
+/// Tell how values are written in a file, by its language; where it has none, by its ending or its text.
+fn style_of(path: &str, text: &str) -> Style {
     let name = Path::new(path).file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
     match Language::detect(path) {
@@ -295,6 +295,7 @@ fn style_of(path: &str) -> Style {
             "cnf" | "config" | "env" | "neon" | "npmrc" | "yarnrc" | "tfstate" | "reg" => Style::Config,
             "procfile" => Style::Shell,
             "log" => Style::Prose,
+            _ if is_for_people(text) => Style::Prose,
             _ => Style::Code,
         },
     }

@@ -43,6 +43,18 @@ fn known_forms_are_masked_wherever_they_stand() {
 }
 
 #[test]
+fn a_text_for_people_is_read_as_one_whatever_it_is_called() {
+    let page = |value: &str| {
+        format!(
+            "How to reach the rack\n\nAsk the person on call before you open it.\nThe password is {value} and it changes every month.\n"
+        )
+    };
+    for path in ["runbook.md", "RUNBOOK", "ops/rack.manual"] {
+        check(path, &page("Harbor-falcon29!"), &page("[secret: password]"));
+    }
+}
+
+#[test]
 fn lines_of_a_key_keep_their_numbers() {
     let body = |seed| made_up(MIXED, 64, seed);
     let key = format!(

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::additive::ADDITIVE;
+use super::kinds::{PathKind, path_kinds};
 use super::multiplicative::MULTIPLICATIVE;
 use super::verbatim::VerbatimEvidence;
 use crate::query::results::Doc;
@@ -22,6 +23,8 @@ pub struct Signals {
     pub callable: bool,
     /// Whether its file says that a program wrote it.
     pub generated: bool,
+    /// Whether its file is written for people.
+    pub prose: bool,
     /// What it defines; empty for code without a name.
     pub symbol: String,
     /// Its first line, 1-based.
@@ -57,6 +60,19 @@ pub struct Signals {
     pub rare_name: bool,
     /// How closely its file is related to the active one by names.
     pub relatedness: f64,
+}
+
+impl Signals {
+    /// Return the kinds of its file, by its path and by its text.
+    pub fn kinds(&self) -> Vec<PathKind> {
+        let mut kinds = path_kinds(&self.path);
+        for (kind, holds) in [(PathKind::Generated, self.generated), (PathKind::Prose, self.prose)] {
+            if holds && !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
 }
 
 /// A chunk that may answer the question: its signals, shared by all copies, and what the rules made of them.

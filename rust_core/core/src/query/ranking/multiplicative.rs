@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::kinds::{PathKind, path_kinds};
+use super::kinds::PathKind;
 use super::{Candidate, EditorContext, RankingContext, Weights};
 
 type Rule = fn(&[Candidate], &RankingContext, &EditorContext) -> Vec<f64>;
@@ -20,31 +20,24 @@ fn penalty(kind: PathKind, weights: &Weights) -> f64 {
 }
 
 /// What each candidate's path says: tests, examples, prose, data and the like step back, unless the question asks for them. So do
-/// files that say themselves that a program wrote them.
+/// files whose text says that a program wrote them, or that it is for people.
 pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let mut known: HashMap<(&str, bool), f64> = HashMap::new();
-    let prior = |path: &str, defines: bool, generated: bool| {
+    let prior = |candidate: &Candidate| {
         // A file that hands on what others hold may hold code of its own.
-        let is_none = |kind: &PathKind| *kind == PathKind::ReExport && defines;
+        let is_none = |kind: &PathKind| *kind == PathKind::ReExport && candidate.callable;
         // A part of a name asks for nothing: `TEST_NAME` may be a setting. `README` does.
         let asks = !context.is_symbol || context.words.len() == 1;
         let asked_for = |kind: &PathKind| {
             (asks && kind.asked_by().iter().any(|&word| context.words.contains(word)))
                 || (context.wants_documents && matches!(kind, PathKind::Example | PathKind::Prose))
         };
-        let mut kinds = path_kinds(path);
-        if generated && !kinds.contains(&PathKind::Generated) {
-            kinds.push(PathKind::Generated);
-        }
-        kinds.into_iter().filter(|kind| !is_none(kind) && !asked_for(kind)).map(|kind| penalty(kind, &context.weights)).product()
+        let kinds = candidate.kinds().into_iter().filter(|kind| !is_none(kind) && !asked_for(kind));
+        kinds.map(|kind| penalty(kind, &context.weights)).product()
     };
     candidates
         .iter()
-        .map(|candidate| {
-            *known
-                .entry((candidate.path.as_str(), candidate.callable))
-                .or_insert_with(|| prior(&candidate.path, candidate.callable, candidate.generated))
-        })
+        .map(|candidate| *known.entry((candidate.path.as_str(), candidate.callable)).or_insert_with(|| prior(candidate)))
         .collect()
 }
 

@@ -178,6 +178,7 @@ impl Searcher {
                 id: segment.chunk_id(chunk),
                 path: segment.file(file).path.to_owned(),
                 generated: segment.marks(file).is_generated,
+                prose: segment.file(file).language.is_prose(),
                 callable: matches!(kind, ChunkKind::Function | ChunkKind::Method),
                 symbol,
                 start_line: span.start_line,
