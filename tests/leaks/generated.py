@@ -77,6 +77,8 @@ DOCUMENTS: dict[str, list[str]] = {
         "{label} = {value}\n",
         "user        svc\n{label}    {value}\n",
         "{label}\t{value}\n",
+        "Nobody opens it alone. The {label} of the gate is {value}.\n",
+        "{label} for the gate (staging): {value}\n",
     ],
     "cells.ipynb": [
         '{{"cells": [{{"cell_type": "code", "source": ["{name} = \\"{value}\\"\\n"], "metadata": {{}}, "outputs": []}}]}}\n',

@@ -12,6 +12,9 @@ use crate::base::words::is_cjk;
 
 /// So far into a text evidence is looked for.
 const LOOKED_AT: usize = 64 * 1024;
+/// Sentences are counted in so much of a text, and in so many of its lines.
+const SAMPLE: usize = 16 * 1024;
+const MOST_ROWS: usize = 200;
 /// The share of lines with a sentence from which a text is for people, and the words in a row that are a sentence.
 const SENTENCES: f64 = 0.6;
 const WORDS: usize = 4;
@@ -93,9 +96,9 @@ static EVIDENCE: LazyLock<Vec<Evidence>> = LazyLock::new(|| {
     SHARED.iter().map(compiled).collect()
 });
 
-/// The beginning of a text in which evidence is looked for.
-fn head(text: &str) -> &str {
-    let end = (0..=LOOKED_AT.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
+/// The first bytes of a text, to the end of a character.
+fn head(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
     &text[..end]
 }
 
@@ -105,7 +108,7 @@ pub fn by_content(path: &str, text: &str) -> Option<Language> {
     if !SHARED.iter().any(|(shared, _)| shared.eq_ignore_ascii_case(ending)) {
         return None;
     }
-    let head = head(text);
+    let head = head(text, LOOKED_AT);
     let head = if ending.eq_ignore_ascii_case("h") { without_cpp_only(head) } else { Cow::Borrowed(head) };
     let evidence = EVIDENCE.iter().find(|evidence| evidence.ending.eq_ignore_ascii_case(ending))?;
     evidence.of.iter().find(|(pattern, _)| pattern.is_match(&head)).map(|(_, language)| *language)
@@ -118,7 +121,8 @@ pub fn is_for_people(text: &str) -> bool {
     if [".\\\"", "'\\\"", ".TH ", ".Dd "].iter().any(|manual| text.trim_start().starts_with(manual)) {
         return true;
     }
-    let rows = || head(text).lines().filter(|row| !row.trim().is_empty());
+    let sample = head(text, SAMPLE);
+    let rows = || sample.lines().filter(|row| !row.trim_ascii().is_empty()).take(MOST_ROWS);
     let sentences = rows().filter(|row| holds_sentence(row)).count();
     sentences as f64 >= SENTENCES * rows().count().max(1) as f64
 }
@@ -126,23 +130,46 @@ pub fn is_for_people(text: &str) -> bool {
 /// Tell whether so many words follow each other with nothing but blanks and a sentence's marks between them; of a script without
 /// blanks two characters are one. What begins with another mark than a list's is a comment.
 fn holds_sentence(row: &str) -> bool {
-    const QUOTES: [char; 8] = ['(', '"', '\'', '‘', '“', '`', '*', '_'];
-    const MARKS: [char; 13] = [',', '.', ';', ':', '!', '?', ')', '"', '\'', '’', '”', '`', '*'];
-    let is_word = |word: &str| {
-        let letters = word.trim_start_matches(QUOTES).trim_end_matches(MARKS).split(['\'', '’', '-']);
-        letters.into_iter().all(|part| !part.is_empty() && part.chars().all(char::is_alphabetic))
-    };
-    if !row.trim_start().starts_with(|c: char| c.is_alphanumeric() || QUOTES.contains(&c) || ['-', '•'].contains(&c)) {
+    let begins = |c: char| c.is_alphanumeric() || opens(c) || matches!(c, '-' | '•');
+    if !row.trim_start().starts_with(begins) {
         return false;
     }
-    if row.chars().filter(|&c| is_cjk(c)).count() >= 2 * WORDS {
+    if !row.is_ascii() && row.chars().filter(|&c| is_cjk(c)).count() >= 2 * WORDS {
         return true;
     }
     let mut run = 0;
-    row.split_whitespace().any(|word| {
-        run = if is_word(word) { run + 1 } else { 0 };
+    row.split_ascii_whitespace().any(|word| {
+        run = if is_plain(word) { run + 1 } else { 0 };
         run == WORDS
     })
+}
+
+/// Tell whether a word is of letters, hyphens and apostrophes, with marks around it as sentences have them.
+fn is_plain(word: &str) -> bool {
+    let (mut letters, mut closed, mut last) = (false, false, ' ');
+    for c in word.chars() {
+        let fits = if c.is_alphabetic() {
+            letters = true;
+            !closed
+        } else if !letters {
+            opens(c)
+        } else {
+            let joins = matches!(c, '-' | '\'' | '’');
+            closed |= !joins;
+            joins && last.is_alphabetic()
+                || matches!(c, ',' | '.' | ';' | ':' | '!' | '?' | ')' | '"' | '\'' | '’' | '”' | '`' | '*' | '_')
+        };
+        if !fits {
+            return false;
+        }
+        last = c;
+    }
+    letters && last != '-'
+}
+
+/// Tell whether a mark may stand before the first letter of a word.
+fn opens(c: char) -> bool {
+    matches!(c, '(' | '"' | '\'' | '‘' | '“' | '`' | '*' | '_')
 }
 
 /// Take out what only a compiler of C++ sees (`#ifdef __cplusplus`) where a compiler of C sees code besides, and comments, which talk

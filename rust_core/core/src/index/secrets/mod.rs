@@ -10,6 +10,7 @@ mod named;
 mod operators;
 mod placeholders;
 mod rules;
+mod sentences;
 mod shapes;
 mod tables;
 mod values;
@@ -36,7 +37,7 @@ use work::Work;
 
 /// Version of the rules that are code. Raise it when they find something else: an index made with another version is rebuilt. The
 /// rules in the JSON files take part by their content.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What a person adds to the rules, and takes from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,12 +195,18 @@ impl Detector {
             for (end, look) in set.looks_at(bytes, &hit) {
                 match look {
                     Look::Name => {
-                        if let Some((first, last, class)) = named::value_of(bytes, start, end, style) {
-                            add(rule_of(class), (first, last));
-                        } else if let Some(layout) = layout {
-                            for range in tables::values(bytes, (start, end), layout, &mut work) {
-                                add("table", range);
-                            }
+                        let name = named::name_at(bytes, start, end, style);
+                        if let Some(name) = name
+                            && let Some(range) = named::value_of(bytes, name, style)
+                        {
+                            add(rule_of(name.2), range);
+                            continue;
+                        }
+                        let cells = layout.map(|layout| tables::values(bytes, (start, end), layout, &mut work));
+                        cells.into_iter().flatten().for_each(|range| add("table", range));
+                        let is_mention = |name: &named::Name| named::is_mention(bytes, *name, style);
+                        if let Some(name) = name.filter(is_mention).filter(|_| work.take(sentences::LONGEST)) {
+                            sentences::secrets(bytes, name).for_each(|range| add(rule_of(name.2), range));
                         }
                     }
                     Look::Url => shapes::url_password(bytes, end).into_iter().for_each(|range| add("url-password", range)),

@@ -138,27 +138,40 @@ const WHICH: &[&str] = &[
     "base",
 ];
 
-/// Find the value that the name around `start..end` is given, as a range of the text, and what it is.
-pub(super) fn value_of(text: &[u8], start: usize, end: usize, style: Style) -> Option<(usize, usize, Class)> {
-    let (from, to) = name_around(text, start, end)?;
-    // In texts for people a name is of several words: `API key`.
-    let label = if style == Style::Prose { with_word_before(text, from) } else { from };
+/// Where a name stands, and what it promises of its value.
+pub(super) type Name = (usize, usize, Class);
+
+/// Find the value that the name `from..to` is given, as a range of the text; `class` is what the name promises.
+pub(super) fn value_of(text: &[u8], (from, to, class): Name, style: Style) -> Option<(usize, usize)> {
     let name = std::str::from_utf8(&text[from..to]).ok()?;
-    let class = class_of(name).or_else(|| class_of(&std::str::from_utf8(&text[label..to]).ok()?.replace(' ', "_")))?;
     let is_value = |first: usize, last: usize, quoted: bool| {
         std::str::from_utf8(&text[first..last])
             .is_ok_and(|value| is_secret(value, class, style, quoted) || is_sentence(name, value, class, style))
     };
     let literal = literals(text, from, to, style).into_iter().find(|&(first, last)| is_value(first, last, true));
-    let (first, last) = literal.or_else(|| {
+    literal.or_else(|| {
         // In a comment people write as in a text.
         let style = if style == Style::Code && in_comment(text, from) { Style::Prose } else { style };
         let at = operator(text, from, to, style).filter(|_| class != Class::Login || style == Style::Config)?;
         let (first, last, quoted) = bare_value(text, at, style)?;
         let value = std::str::from_utf8(&text[first..last]).ok()?;
         (is_value(first, last, quoted) || is_secret(value, class, style, quoted)).then_some((first, last))
-    })?;
-    Some((first, last, class))
+    })
+}
+
+/// Tell whether a text or a comment for people mentions a name. To pass is a verb.
+pub(super) fn is_mention(text: &[u8], (from, to, _): Name, style: Style) -> bool {
+    let for_people = style == Style::Prose || style == Style::Code && in_comment(text, from);
+    for_people && !text[from..to].eq_ignore_ascii_case(b"pass")
+}
+
+/// Return the name around `start..end`, and what it promises.
+pub(super) fn name_at(text: &[u8], start: usize, end: usize, style: Style) -> Option<Name> {
+    let (from, to) = name_around(text, start, end)?;
+    // In texts for people a name is of several words: `API key`.
+    let label = if style == Style::Prose { with_word_before(text, from) } else { from };
+    let class_at = |first: usize| class_of(&std::str::from_utf8(&text[first..to]).ok()?.replace(' ', "_"));
+    class_at(from).or_else(|| class_at(label)).map(|class| (from, to, class))
 }
 
 /// Tell whether a value is a passphrase, which may have blanks.
@@ -251,8 +264,9 @@ mod tests {
     fn check(style: Style, line: &str, expected: Option<&str>) {
         let lower = line.to_ascii_lowercase();
         let mut hits = TRIGGERS.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| (at, at + word.len())));
-        let found = hits.find_map(|(start, end)| value_of(line.as_bytes(), start, end, style));
-        assert_eq!(found.map(|(first, last, _)| &line[first..last]), expected, "{line}");
+        let text = line.as_bytes();
+        let found = hits.find_map(|(start, end)| value_of(text, name_at(text, start, end, style)?, style));
+        assert_eq!(found.map(|(first, last)| &line[first..last]), expected, "{line}");
     }
 
     #[test]
