@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -22,10 +22,10 @@ from typing import IO
 OWNER_ONLY = 0o600
 
 
-def replace_file(path: Path, content: bytes, *, mode: int = OWNER_ONLY) -> None:
+def replace_file(path: Path, content: bytes, *, mode: int = OWNER_ONLY, last_check: Callable[[], None] = lambda: None) -> None:
     """Write a file by way of a new one beside it, which is on the disk before it takes the name. Raises `OSError`.
 
-    A link at `path` is replaced, not followed.
+    A link at `path` is replaced, not followed. What `last_check` raises keeps the new file from taking the name.
     """
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -35,6 +35,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = OWNER_ONLY) -> None:
             os.fsync(file.fileno())
         if mode != OWNER_ONLY:  # what it was made with
             Path(name).chmod(mode)
+        last_check()
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

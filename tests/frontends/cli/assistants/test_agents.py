@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -216,6 +217,23 @@ def test_what_was_written_before_a_failure_is_put_back(tmp_path: Path) -> None:
     with pytest.raises(CarrelError, match=r"can't be (read|written)"):
         apply_all(changes)
     assert files(tmp_path) == before
+
+
+def test_an_agent_that_writes_its_own_settings_meanwhile_loses_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, disk, numbers = home / ".claude.json", os.fsync, iter("12")
+    own.write_text('{"n": 0}')
+
+    def syncing(handle: int) -> None:
+        disk(handle)
+        if number := next(numbers, ""):
+            own.write_text(f'{{"n": {number}}}')
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    assert main(["agents", "install", "claude-code", "--yes"]) == 0
+    read = json.loads(own.read_text())
+    assert (read["n"], list(read["mcpServers"])) == (2, ["carrel"])
+    assert main(["agents", "uninstall", "claude-code"]) == 0
+    assert own.read_text() == '{"n": 2}'
 
 
 def test_a_read_only_file_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -318,6 +319,28 @@ def test_somebody_elses_change_in_between_is_not_lost(tmp_path: Path) -> None:
     with pytest.raises(CarrelError, match="somebody else"):
         apply(change)
     assert file.read_text() == '{"a": 1}'
+
+
+@pytest.mark.parametrize("entry", [ENTRY, None])
+def test_nor_is_one_that_comes_while_the_new_file_is_written(
+    tmp_path: Path, entry: dict[str, object] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, disk = tmp_path / "mcp.json", os.fsync
+    file.write_text("{}")
+    if not entry:
+        apply(plan(file, "servers", ENTRY))
+    change = plan(file, "servers", entry)
+    backup = file.with_name("mcp.json.carrel-backup").exists()
+
+    def syncing(handle: int) -> None:
+        disk(handle)
+        file.write_text('{"a": 1}')
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    with pytest.raises(CarrelError, match="somebody else"):
+        apply(change)
+    assert file.read_text() == '{"a": 1}'
+    assert file.with_name("mcp.json.carrel-backup").exists() is backup
 
 
 PLACES: list[tuple[System, dict[str, str], str, dict[str, str]]] = [

@@ -72,19 +72,26 @@ def standing(path: Path, edits: Sequence[Edit]) -> list[Any]:
 def apply(change: Change) -> Path | None:
     """Make the change; gives the backup of what was there. Raises `CarrelError`."""
     path, backup = change.path, _backup_of(change.path)
+    kept = read(backup)
+
+    def check() -> None:
+        if (path.read_bytes() if path.exists() else None) != change.before:
+            _write_or_drop(backup, kept, like=path)
+            raise CarrelError(f"{path} was changed by somebody else just now", "Try again.", retryable=True)
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if (path.read_bytes() if path.exists() else None) != change.before:
-            raise CarrelError(f"{path} was changed by somebody else just now", "Try again.", retryable=True)
-        if change.before is not None and _is_read_only(path):
+        if change.before is not None and path.exists() and _is_read_only(path):
             raise CarrelError(f"{path} is read-only; it was left as it is", "Make it writable, then try again.")
         if change.before is not None and change.backup == "write":
             _write(backup, change.before, like=path)
         if change.after is None:
+            check()
             path.unlink(missing_ok=True)
             _drop_empty_folders(path.parent)
         else:
-            _write(path, change.after, like=path)
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else OWNER_ONLY
+            replace_file(path, change.after, mode=mode, last_check=check)  # agents write theirs at any time
         if change.backup == "drop":
             backup.unlink(missing_ok=True)
     except OSError as error:

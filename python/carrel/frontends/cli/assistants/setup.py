@@ -33,6 +33,9 @@ from carrel.model.wording import counted
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal import Output
 
+TRIES = 5
+"""An agent that runs writes its own settings at any time."""
+
 
 @dataclass(slots=True)
 class _Plan:
@@ -120,12 +123,16 @@ def _ask(plans: Sequence[_Plan], output: Output) -> None:
 
 def _apply(agent_plan: _Plan, place: Place, *, install: bool) -> None:
     """Make an agent's changes, planned anew: Claude Code and Copilot CLI share a folder's `.mcp.json`."""
-    planned = _planned(agent_plan.name, place, install=install)
-    agent_plan.changes, agent_plan.error = planned.changes, planned.error
-    try:
-        agent_plan.backups = apply_all(agent_plan.changes)
-    except CarrelError as error:
-        agent_plan.error = str(error)
+    for _ in range(TRIES):
+        planned = _planned(agent_plan.name, place, install=install)
+        agent_plan.changes, agent_plan.error = planned.changes, planned.error
+        try:
+            agent_plan.backups = apply_all(agent_plan.changes)
+        except CarrelError as error:
+            agent_plan.error = str(error)
+            if error.retryable:
+                continue
+        return
 
 
 def _show(plans: Sequence[_Plan], output: Output) -> None:
