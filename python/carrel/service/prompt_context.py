@@ -206,7 +206,7 @@ class PromptContexts:
         self._answered.add(workspace.root_key)
         pack = answer.pack
         if not pack.items:
-            return NOTHING
+            return Addition(line=f"Carrel: no context. {answer.error}") if answer.error else NOTHING
         self._given.add(prompt.session, workspace.root_key, pack.items)
         line = f"Carrel: {counted(len(pack.items), 'place')}, {counted(pack.tokens, 'token')}"
         further = further_places(pack, workspace.tokenizer(None))

@@ -99,6 +99,12 @@ async def test_without_an_index_nothing_waits_and_it_is_said_once(open_workspace
     assert "authenticate_user" in (await prompts.addition(workspace, Prompt(ASKED))).text
 
 
+async def test_a_person_reads_why_there_is_no_context(open_workspace: Open) -> None:
+    workspace = await indexed(open_workspace())
+    added = await PromptContexts(first_ms=0).addition(workspace, Prompt(ASKED))
+    assert (added.text, added.line) == ("", "Carrel: no context. There was no answer within 0 ms.")
+
+
 async def test_who_switched_context_off_gets_none(open_workspace: Open) -> None:
     for workspace in (open_workspace("new"), await indexed(open_workspace())):
         workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=False)))
