@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from pathlib import Path
 
 from carrel.model.errors import CarrelError
@@ -39,6 +40,8 @@ def program() -> Path:
 SOCKET, PIPE, LOCK = "agents.sock", "agents.pipe", "agents.lock"
 STARTING = "agents.starting"
 """A client made it when it started the server; while it is new nobody else does."""
+NEW_SECONDS = 10.0
+"""While it is new."""
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes."""
 
@@ -72,9 +75,25 @@ def make_private(folder: Path) -> None:
     """Make the folder. Raises `CarrelError` where it can't be made, or may be read by others."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = folder.lstat()
+        _check_private(folder)
     except OSError as error:
         raise CarrelError(f"{folder} can't be made: {error.strerror}", "Make it writable.") from None
+
+
+def check() -> None:
+    """Raise `CarrelError` where hooks get nothing: their folder may be read by others, or the server didn't come up."""
+    folder = runtime_folder()
+    try:
+        _check_private(folder)
+        started = (folder / STARTING).stat().st_mtime
+    except OSError:  # no prompt came yet, or the server runs
+        return
+    if time.time() - started > NEW_SECONDS:
+        raise CarrelError("the server behind the hook didn't come up", "See why: carrel agents serve")
+
+
+def _check_private(folder: Path) -> None:
+    state = folder.lstat()
     if sys.platform != "win32" and (
         not stat.S_ISDIR(state.st_mode) or state.st_uid != os.geteuid() or stat.S_IMODE(state.st_mode) & 0o077
     ):

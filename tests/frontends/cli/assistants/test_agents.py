@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -306,6 +307,25 @@ def test_status_says_what_is_there(home: Path, tmp_path: Path, monkeypatch: pyte
     assert states(capsys, "qwen")["qwen"][0] == "installed"
     main(["agents", "uninstall", "qwen"])
     assert not (home / ".qwen/settings.json").exists(), "two versions leave no more than one"
+
+
+def test_status_says_why_no_hook_gets_an_answer(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(home / "cache"))
+    main(["agents", "install", "qwen", "--yes"])
+    folder = home / "cache/carrel/run"
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "agents.starting").write_bytes(b"")
+    assert states(capsys, "qwen")["qwen"] == ("installed", "")
+    os.utime(folder / "agents.starting", (0, 0))
+    assert "didn't come up" in states(capsys, "qwen")["qwen"][1]
+    if sys.platform != "win32":
+        folder.chmod(0o755)
+        assert states(capsys, "qwen")["qwen"] == (
+            "incomplete",
+            f"{folder} isn't yours alone. Remove it, or give it to yourself: chmod 700 {folder}",
+        )
 
 
 def test_a_server_of_the_persons_own_is_not_taken_for_carrels(home: Path, capsys: Any) -> None:

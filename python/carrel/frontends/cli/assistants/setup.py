@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from carrel.frontends.agents.meeting_place import program
+from carrel.frontends.agents.meeting_place import check, program
 from carrel.frontends.cli.assistants.agents import (
     AGENTS,
     Agent,
@@ -182,7 +182,9 @@ def _row(name: str, place: Place) -> dict[str, str]:
     agent, detail, hook, lacks = AGENTS[name], "", "", list[str]()
     try:
         try:
-            hook = str(program()) if agent.starts_program else ""
+            if agent.starts_program:
+                hook = str(program())
+                check()
         except CarrelError as error:
             lacks.append(str(error))
         entries = [
