@@ -76,6 +76,28 @@ def test_the_title_is_the_first_line_in_words(text: str, title: str) -> None:
     assert parsed(text).title == title
 
 
+PRINTED = "2026-03-02 12:01:22 INFO [worker-3] processed a batch of 7\n" * 9
+TABLE = "NAME   READY   STATUS\n" + "api-x7k2p   0/1   Crashed\n" * 9
+
+
+@pytest.mark.parametrize("paste", [PRINTED, TABLE], ids=["log", "table"])
+@pytest.mark.parametrize("form", ["{asked}\n\n{paste}", "{paste}\n{asked}"], ids=["behind", "before"])
+def test_what_a_person_asks_beside_a_paste_is_the_title(form: str, paste: str) -> None:
+    asked = "where is the size of a batch chosen?"
+    assert parsed(form.format(asked=asked, paste=paste)).title == asked
+
+
+def test_a_log_is_no_prose_beside_a_question() -> None:
+    issue = parsed(f"where is the size of a batch chosen?\n{PRINTED}")
+    assert issue.lead.strip() == issue.title
+    assert "processed" in issue.whole
+
+
+@pytest.mark.parametrize("end", ["Should it rather be the sum of the items?", "Any ideas?"])
+def test_an_issue_that_ends_with_a_question_keeps_its_title(end: str) -> None:
+    assert parsed(f"Total of an empty cart is wrong\n{LONG}\n{end}").title == "Total of an empty cart is wrong"
+
+
 def test_a_trace_alone_is_an_issue_however_short() -> None:
     issue = parsed("boom\n    at total (/srv/cart.js:3:1)")
     assert [frame.function for frame in issue.frames] == ["total"]

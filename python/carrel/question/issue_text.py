@@ -10,6 +10,7 @@ from string import ascii_uppercase
 from carrel.model.native import split_names
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import both_ends
+from carrel.question.query_words import is_question, is_sentence, telling_words
 from carrel.question.stack_frames import Frame, stack_frames
 
 LEAST_LENGTH = 200
@@ -24,6 +25,8 @@ _OPENING_CHARS, _LEAD_CHARS, _NAMES_CHARS = 300, 1_000, 2_000
 MOST_NAMES = 200
 _MOST_TOLD = 25
 """Words of a person in a text that is output for the rest: it asks where that comes from, not for a change."""
+_LEAST_TOLD = 2
+"""Telling words of a question that stands for what a text is about: "any ideas?" has one."""
 _MOST_MESSAGES = 2
 _FIRST_LINES, _LAST_LINES = 100, 400
 """Lines in which messages are looked for: what went wrong stands at the end of a log."""
@@ -94,6 +97,7 @@ class IssueText:
     frames: tuple[Frame, ...]
     paths: tuple[str, ...]  # that look like files, as written
     is_output: bool  # nearly all of it: a person tells no more than a few words
+    is_beside_output: bool  # which a person says a little about: the title and the prose
     messages: tuple[str, ...]  # that a program printed, in output alone: the gravest, the last first
 
     @property
@@ -129,15 +133,20 @@ def read(text: str) -> IssueText | None:
     if len(clean) < LEAST_LENGTH and not frames:
         return None
     in_trace = {line for frame in frames for line in frame.written.split("\n")}
-    title, rest = _title(clean, in_trace)
+    title, rest = _asked_last(clean) or _title(clean, in_trace)
     blocks = [match[2] for match in _FENCE.finditer(rest)]
     lines = _FENCE.sub("\n", rest).split("\n")
     loose = [line for line in lines if _LOOSE_CODE.match(line) or line in in_trace]
     taken = set(loose)
     prose = "\n".join(line for line in lines if line not in taken).strip()
+    printed = _of_output(clean, in_trace)
+    said = [line for line in _FENCE.sub("\n", clean).split("\n") if not (line in taken or _is_printed(line))] if printed else []
+    is_beside_output = bool(telling_words("\n".join(said)))
+    if is_beside_output:  # which would drown what a person says
+        title, prose = _title("\n".join(said), in_trace)
+        loose += [line for line in lines if line not in taken]
     code = "\n".join((*blocks, *loose))
     inline = "\n".join(match[1] for match in _INLINE.finditer(f"{title}\n{prose}"))
-    printed = _of_output(clean, in_trace)
     return IssueText(
         title=title,
         prose=prose,
@@ -148,6 +157,7 @@ def read(text: str) -> IssueText | None:
         frames=tuple(frames),
         paths=_unique(match[0] for match in _PATH.finditer(clean)),
         is_output=printed is not None,
+        is_beside_output=is_beside_output,
         messages=tuple(_messages_of(printed or (), _MOST_MESSAGES)),
     )
 
@@ -166,6 +176,13 @@ def _trimmed(text: str) -> str:
     """Return the text without blank lines around it; its first line keeps its indentation."""
     blank = text[: len(text) - len(text.lstrip())]
     return text[blank.rfind("\n") + 1 :].rstrip()
+
+
+def _asked_last(text: str) -> tuple[str, str] | None:
+    """Return the question that a text ends with, and what is left, if a program wrote what it begins with; None for others."""
+    rest, _, last = text.rpartition("\n")
+    asks = len(last) <= LONGEST_TITLE and is_question(last) and len(telling_words(last)) >= _LEAST_TOLD
+    return (last.strip(), rest) if asks and not is_sentence(text.partition("\n")[0]) else None
 
 
 def _title(text: str, in_trace: set[str]) -> tuple[str, str]:

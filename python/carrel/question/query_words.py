@@ -235,6 +235,11 @@ def is_question(text: str) -> bool:
     return (_QUESTION.match(text) or ASKING.match(text)) is not None and _TO_AGENT.search(text) is None
 
 
+def is_sentence(text: str) -> bool:
+    """Tell a person's line from a program's: it asks, or holds one of the small words of speech, in lower case."""
+    return is_question(text) or not _STOP_WORDS.isdisjoint(text.split())
+
+
 def is_small_talk(text: str) -> bool:
     """Tell whether a text only greets, thanks or agrees."""
     words = "".join(char if char.isalnum() or char == "_" else " " for char in text.casefold()).split()

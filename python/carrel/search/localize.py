@@ -118,6 +118,8 @@ class Localization:
     files: tuple[LocatedFile, ...]
     order: Order
     context: RankingContext
+    by_title: tuple[list[Candidate], RankingContext]
+    """What the title alone finds: behind it may stand what drowns it."""
     of_this_code: bool
     """The code writes a message of the text, or a frame of its trace is a place here."""
 
@@ -158,7 +160,8 @@ def localize(
     paths = dict.fromkeys(candidate.path for candidate in order.ranked)
     located = tuple(LocatedFile(path, files[path].explanation()) for path in paths)
     watch.lap("join")
-    return Localization(located, order, context, bool(writers or traced))
+    by_title = next((lists[TITLE], about) for part, (_, about) in zip(prepared.texts, results, strict=True) if part == TITLE)
+    return Localization(located, order, context, by_title, bool(writers or traced))
 
 
 def _writers(rankings: Iterable[Sequence[Candidate]]) -> list[Candidate]:

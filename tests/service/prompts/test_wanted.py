@@ -76,6 +76,28 @@ def test_short_orders_get_code_where_they_say_much_that_is_close(views: dict[str
     assert len(missed) <= 1, missed
 
 
+LOG = "".join(f"2026-03-02 12:01:{at:02} INFO [worker-{at}] processed batch {7 * at}\n" for at in range(30))
+TABLE = "NAME      READY   STATUS    AGE\n" + "".join(f"api-x{at}k2p   0/1   Crashed   {at}h\n" for at in range(20))
+OUTPUT = "====== test session starts ======\ncollected 214 items\n\n" + 9 * "tests/test_a.py .........\n" + "E   assert 3 == 4\n"
+
+
+@pytest.mark.parametrize("paste", [LOG, TABLE, OUTPUT], ids=["log", "table", "output"])
+@pytest.mark.parametrize("form", ["{prompt}\n\n{paste}", "{paste}\n{prompt}"], ids=["behind", "before"])
+def test_a_paste_beside_a_question_hides_it_from_nobody(views: dict[str, Snapshot], paste: str, form: str) -> None:
+    asked = [one for one in PROMPTS if one["wanted"] and is_question(one["prompt"]) and not one.get("before")]
+    missed = [
+        one["prompt"] for one in asked if not verdict(views[one["package"]], form.format(prompt=one["prompt"], paste=paste), [])
+    ]
+    assert len(asked) >= 8
+    assert len(missed) <= 1, missed
+
+
+@pytest.mark.parametrize("paste", [LOG, TABLE], ids=["log", "table"])
+def test_a_paste_beside_an_order_brings_no_code(views: dict[str, Snapshot], paste: str) -> None:
+    steering = [prompt for prompt in ORDERS["orders"] if verdict(views["click"], f"{prompt}\n\n{paste}", [])]
+    assert len(steering) <= len(ORDERS["orders"]) / 8, steering
+
+
 @pytest.mark.parametrize("prompt", ["/compact", " /model opus", "!ls", "#remember tabs", "/init\nmore"])
 def test_commands_are_for_the_agents_program(prompt: str) -> None:
     assert is_command(prompt)
