@@ -19,8 +19,9 @@ from carrel.model.native import CancelToken, Candidate
 from carrel.model.patterns import lazy_pattern
 from carrel.question.issue_text import LEAD, NAMES, OPENING, TITLE, WHOLE, IssueText
 from carrel.question.prepare import PreparedQuery
+from carrel.question.query_words import is_sentence
 from carrel.search.candidates import Stopwatch, search_each
-from carrel.search.certainty import relevance
+from carrel.search.certainty import OF_A_TRACE, OF_CONVERSATION, confidence, is_about_code, relevance
 from carrel.search.frames import chunks_of_frames, with_places
 from carrel.search.issue_chunks import PLACE, Definers, FileStanding, order_chunks
 from carrel.search.order import Order, Place
@@ -122,6 +123,17 @@ class Localization:
     """What the title alone finds: behind it may stand what drowns it."""
     of_this_code: bool
     """The code writes a message of the text, or a frame of its trace is a place here."""
+
+    def confidence(self, issue: IssueText, floor: float) -> float:
+        """Return how sure it is that the text is about this code, by all of it or by its title; printed lines alone don't say."""
+        sure = confidence(self.order.ranked, self.context.question, floor)
+        ranked, about = self.by_title
+        is_about = is_about_code(ranked, about.question, floor)
+        if is_about and is_sentence(issue.title):
+            sure = max(sure, confidence(ranked, about.question, floor))
+        elif issue.is_beside_output and not is_about:
+            sure = min(sure, OF_CONVERSATION)
+        return max(sure, OF_A_TRACE) if self.of_this_code else sure
 
 
 def localize(

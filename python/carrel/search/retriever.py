@@ -201,15 +201,7 @@ class _Search:
     def issue(self, issue: IssueText) -> _Result:
         """Find the places of a text with the structure of an issue, in parts."""
         located = localize(self._view, issue, self._prepared, self._cancel, self.watch)
-        order = located.order
-        sure = confidence(order.ranked, located.context.question, self._floor)
-        ranked, about = located.by_title
-        is_about = is_about_code(ranked, about.question, self._floor)
-        if is_about and query_words.is_sentence(issue.title):
-            sure = max(sure, confidence(ranked, about.question, self._floor))
-        elif issue.is_beside_output and not is_about:
-            sure = min(sure, OF_CONVERSATION)
-        return _Result(order, located.context, located.files, confidence=max(sure, OF_A_TRACE) if located.of_this_code else sure)
+        return _Result(located.order, located.context, located.files, confidence=located.confidence(issue, self._floor))
 
     def question(self) -> _Result:
         """Find the places of a question: by its own words, and by what was said before it."""

@@ -43,13 +43,15 @@ def test_a_text_is_read_whatever_it_is_called(run: Run, project: Path) -> None:
 
 
 def test_a_page_for_people_is_a_document_whatever_it_is_called(run: Run, project: Path) -> None:
-    page = "The siding of the yard\nAsk the person on call before a train stops there.\nThe password of the gate is {}.\nIt changes every month.\n"
+    page = (
+        "The siding of the yard\nAsk the person on call before a train stops there.\nThe password of the gate is {}.\n"
+        "It changes every month.\n"
+    )
     (project / "RUNBOOK").write_text(page.format("Harbor-falcon29!"))
     (project / "siding.1").write_text(".TH SIDING 1\n.SH NAME\nsiding \\- stop a train in the yard\n")
     (project / "siding.rules").write_text("# Stops a train there before it is too late.\nsiding = yard\nstop = 3\n")
     assert (languages(run)["text"], languages(run)["other"]) == (2, 1)
     documents = run("search", "siding of the yard", "--source", "docs")[1]
-    print(documents)
     assert all(word in documents for word in ("RUNBOOK", "siding.1", page.format("[secret: password]").splitlines()[2]))
     assert not any(word in documents for word in ("siding.rules", "falcon"))
 
