@@ -28,6 +28,8 @@ pub struct Quote {
     pub words: u32,
     /// There is a name in it: an identifier in the letters' own case, or joined words that are joined alike.
     pub identifier: bool,
+    /// It is all of the question, and all that one line says: a title.
+    pub alone: bool,
 }
 
 /// What a word of speech weighs: `this is a message` is more than `message` …
@@ -188,7 +190,18 @@ impl Phrase {
             }
             std::mem::swap(&mut before, &mut here);
         }
-        Quote { share: (best.weight / self.weight).clamp(0.0, 1.0), words: best.words, identifier: best.identifier }
+        let is_whole = best.words as usize == self.words.len();
+        let alone = is_whole && text.lines().any(|line| self.is_all_of(line));
+        Quote { share: (best.weight / self.weight).clamp(0.0, 1.0), words: best.words, identifier: best.identifier, alone }
+    }
+
+    /// Tell whether a line says this and nothing else, whatever marks stand around it.
+    fn is_all_of(&self, line: &str) -> bool {
+        // As a notebook has it.
+        let line = line.trim_end_matches([',', '"']);
+        let line = line.strip_suffix("\\n").unwrap_or(line);
+        let mut asked = self.words.iter();
+        words_of(line).all(|(_, word)| asked.next().is_some_and(|own| own.lower == word.to_lowercase())) && asked.next().is_none()
     }
 }
 
@@ -303,6 +316,18 @@ mod tests {
         check("ABORT it", "ABORT", 0.5, 1, true);
         check("JSON it", "JSON", 0.5, 1, false);
         check("НЕТ it", "НЕТ", 0.5, 1, false);
+    }
+
+    #[test]
+    fn a_line_that_says_nothing_else_is_a_title() {
+        for (text, alone) in [
+            ("= Stylesheet Modes\n\nText.", true),
+            ("  \"## Stylesheet Modes\\n\",\n", true),
+            ("All stylesheet modes", false),
+            ("= Stylesheet\n= Modes", false),
+        ] {
+            assert_eq!(Phrase::new("stylesheet modes", |_| 1.0).find(text).alone, alone, "{text}");
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub struct Signals {
     pub verbatim: f64,
     /// Words in that run or message.
     pub verbatim_words: u32,
-    /// Whether that run has an identifier in it, in the same case.
+    /// Whether that run has an identifier in it, in the same case, or is a title.
     pub verbatim_name: bool,
     /// Whether it holds a name of the question that hardly any chunk holds.
     pub rare_name: bool,

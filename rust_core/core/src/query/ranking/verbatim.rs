@@ -33,10 +33,13 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
         return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
     }
-    let ordinary = || rivals.iter().filter(|rival| rival.prior >= 1.0);
-    let (all_files, ordinary_files) = (fullest_of_files(rivals.iter()), fullest_of_files(ordinary()));
+    // What has a name or title has rivals in what has it, too, and not in what happens to say the same words.
+    let files = [false, true].map(|names| {
+        let of_kind = || rivals.iter().filter(move |rival| rival.verbatim_name || !names);
+        (fullest_of_files(of_kind()), fullest_of_files(of_kind().filter(|rival| rival.prior >= 1.0)))
+    });
     let most_of = |files: &[f64]| files.iter().copied().fold(0.0, f64::max);
-    let (most, most_ordinary) = (most_of(&all_files), most_of(&ordinary_files));
+    let most = most_of(&files[0].0);
     let mut defining = rivals.iter().filter(|rival| rival.defines >= 1.0).peekable();
     let defined = defining.peek().is_some();
     let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
@@ -53,20 +56,21 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         if strength <= 0.0 || is_use {
             return VerbatimEvidence::default();
         }
-        let is_more = candidate.verbatim > most_ordinary + ALIKE;
+        let (all_files, ordinary_files) = &files[usize::from(is_name)];
+        let is_more = candidate.verbatim > most_of(ordinary_files) + ALIKE;
         let penalised = candidate.prior < 1.0;
         if penalised && !(is_name && is_more && !defined) && lists_changes(&candidate.path) {
             return VerbatimEvidence::default();
         }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
         let is_whole = candidate.verbatim >= most - ALIKE && candidate.verbatim >= weights.whole_share;
-        let few = is_whole && as_full(if penalised { &all_files } else { &ordinary_files }) <= weights.few_files;
+        let few = is_whole && as_full(if penalised { all_files } else { ordinary_files }) <= weights.few_files;
         let is_unrivalled = if penalised { is_more || (few && !context.is_change) } else { few };
         if penalised && !is_unrivalled {
             return VerbatimEvidence::default();
         }
         let unrivalled = if is_unrivalled { strength } else { 0.0 };
-        let shared = strength * (weights.few_files / as_full(&all_files)).min(1.0);
+        let shared = strength * (weights.few_files / as_full(all_files)).min(1.0);
         VerbatimEvidence { strength: shared, unrivalled }
     };
     // A name that is hardly anywhere else tells the place among whatever other words.
@@ -186,6 +190,13 @@ mod tests {
     fn the_penalty_stays_where_ordinary_files_hold_as_much() {
         let held = [candidate("src/a.py", 1.0, 5, false), candidate("tests/test_a.py", 1.0, 5, false)];
         assert_eq!(first(&held, false), "src/a.py");
+    }
+
+    #[test]
+    fn a_title_is_not_outdone_by_files_that_say_its_words() {
+        let mut held: Vec<Signals> = (0..6).map(|i| candidate(&format!("src/a{i}.py"), 1.0, 2, false)).collect();
+        held.push(candidate("docs/a.md", 1.0, 2, true));
+        assert_eq!(first(&held, false), "docs/a.md");
     }
 
     #[test]
