@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
-LANGUAGES = ("markdown", "rst", "text", "notebook")
+LANGUAGES = ("markdown", "rst", "text", "notebook", "asciidoc", "org")
 """What documents are written in that the core reads itself. Notebooks are code by kind, but people write them for people."""
 
 _READ = (

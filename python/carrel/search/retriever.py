@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from carrel.model.kinds import LANGUAGES
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import (
     CancelToken,
@@ -39,7 +40,7 @@ from carrel.search.localize import LocatedFile, localize
 from carrel.search.order import Order, Place, joined
 from carrel.search.ranking import RankingContext, editor_context, rank, score, signals
 
-_NOT_CODE = frozenset({"", "css", "html", "ini", "json", "markdown", "rst", "text", "toml", "xml", "yaml"})
+_NOT_CODE = frozenset({"", "css", "html", "ini", "json", *LANGUAGES, "toml", "xml", "yaml"} - {"notebook"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
 _SAME_LETTERS = 0.8
 """Marks what defines a name and writes it with other capitals."""

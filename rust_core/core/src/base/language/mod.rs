@@ -65,7 +65,7 @@ languages! {
     MARKDOWN = 26, "markdown", Prose, ["md" "markdown" "mdx" "mkd" "qmd" "rmd"], [];
     NOTEBOOK = 27, "notebook", Code, ["ipynb"], [];
     RST = 28, "rst", Prose, ["rst" "rest"], [];
-    TEXT = 29, "text", Prose, ["txt" "text" "adoc" "asciidoc" "org" "textile" "tex"], ["README" "LICENSE" "COPYING" "CHANGELOG" "CHANGES" "AUTHORS" "NOTICE" "TODO" "INSTALL" "NEWS" "CONTRIBUTING" "HISTORY"];
+    TEXT = 29, "text", Prose, ["txt" "text" "textile" "tex"], ["README" "LICENSE" "COPYING" "CHANGELOG" "CHANGES" "AUTHORS" "NOTICE" "TODO" "INSTALL" "NEWS" "CONTRIBUTING" "HISTORY"];
     PERL = 30, "perl", Code, ["pl" "pm" "t" "pod"], [];
     R = 31, "r", Code, ["r"], [];
     DART = 32, "dart", Code, ["dart"], [];
@@ -122,6 +122,8 @@ languages! {
     CSV = 83, "csv", Data, ["csv" "tsv"], [];
     GRAMMAR = 84, "grammar", Code, ["y" "yy" "l" "g4" "ebnf" "pest" "lark"], [];
     OTHER = 85, "other", Code, [], [];
+    ASCIIDOC = 86, "asciidoc", Prose, ["adoc" "asciidoc"], [];
+    ORG = 87, "org", Prose, ["org"], [];
 }
 
 impl Language {

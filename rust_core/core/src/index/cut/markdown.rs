@@ -103,8 +103,8 @@ fn headings(text: &str, from: usize) -> Vec<Heading> {
                 continue;
             }
         }
-        if let Some(heading) = atx(content) {
-            found.push(Heading { start, level: heading.0, title: heading.1 });
+        if let Some((level, title)) = heading(content) {
+            found.push(Heading { start, level, title });
             previous = None;
         } else if let (Some(level), Some((above, title))) = (setext(content), previous) {
             found.push(Heading { start: above, level, title: clean(title) });
@@ -118,7 +118,8 @@ fn headings(text: &str, from: usize) -> Vec<Heading> {
     found
 }
 
-fn atx(content: &str) -> Option<(usize, String)> {
+/// Return how deep the heading is that a line is, and its title.
+pub(super) fn heading(content: &str) -> Option<(usize, String)> {
     let level = content.bytes().take_while(|byte| *byte == b'#').count();
     let title = &content[level..];
     let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));

@@ -1,7 +1,7 @@
 //! A file's text to chunks (spec A1, A8, B3, C1).
 //!
 //! Code with a grammar is cut along its syntax tree ([`syntax`]), SQL by statements, other code by the first lines of definitions
-//! ([`outline`]), Markdown by headings, prose by underlined titles and paragraphs, notebooks by cells, everything else in windows of
+//! ([`outline`]), documents by their headings, prose without any by paragraphs, notebooks by cells, everything else in windows of
 //! lines. Code of another language within a file ([`embedded`]) is cut by its own. All ways give pieces, which go through the same
 //! size rules ([`piece`]).
 
@@ -96,7 +96,7 @@ pub fn cut(path: &str, language: Language, text: &str, options: &CutOptions, can
     }
     if language == Language::NOTEBOOK {
         if let Some(pieces) = notebook::pieces(text, options, cancel)? {
-            return Ok(piece::number(path, text, pieces, options.min_chars));
+            return Ok(piece::number(path, text, pieces, 1));
         }
         return Ok(by_lines(path, text, options, Some("not a notebook that can be read".to_owned())));
     }
@@ -126,7 +126,7 @@ fn parts(language: Language, text: &str, options: &CutOptions, cancel: &CancelTo
     match language {
         Language::MARKDOWN => return of(markdown::pieces(text, options)),
         Language::SQL => return of(sql::pieces(text, options)),
-        _ if language.is_prose() => return of(prose::pieces(text, options)),
+        _ if language.is_prose() => return of(prose::pieces(text, language, options)),
         _ => {}
     }
     // What stands outside the blocks of such a file is a page.

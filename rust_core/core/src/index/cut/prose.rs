@@ -1,9 +1,10 @@
-//! Prose: sections between underlined titles, else blocks of whole paragraphs (spec C1, D1).
+//! Prose: sections between titles, else blocks of whole paragraphs (spec C1, D1).
 
 use super::CutOptions;
 use super::markdown::{Heading, clean, sections};
 use super::piece::{Joins, Piece};
 use super::split::{is_shorter, split_span};
+use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 
 /// The symbol of every block of prose.
@@ -11,8 +12,13 @@ pub const TEXT_BLOCK: &str = "TEXT_BLOCK";
 
 /// Return the sections of `text`, where it has titles. Else its paragraphs, joined while a block stays within `text_chars`; a longer
 /// paragraph is broken at sentences.
-pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
-    let headings = headings(text);
+pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<Piece> {
+    let headings = match language {
+        Language::ASCIIDOC => marked(text, '='),
+        Language::ORG => marked(text, '*'),
+        _ => Vec::new(),
+    };
+    let headings = if headings.is_empty() { underlined(text) } else { headings };
     if !headings.is_empty() {
         return sections(text, &headings, options);
     }
@@ -33,9 +39,41 @@ pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
         .collect()
 }
 
+/// Return the titles that begin with `mark`, the oftener the deeper: AsciiDoc's and Org's. What AsciiDoc shows between two equal lines
+/// of marks holds none.
+fn marked(text: &str, mark: char) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut verbatim: Option<&str> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let (from, body) = (start, line.trim_end());
+        start += line.len();
+        if let Some(fence) = verbatim {
+            verbatim = verbatim.filter(|_| body != fence);
+            continue;
+        }
+        if mark == '=' && is_fence(body) {
+            verbatim = Some(body);
+            continue;
+        }
+        let title = body.trim_start_matches(mark);
+        let level = body.len() - title.len();
+        if level > 0 && title.starts_with(' ') && title.contains(char::is_alphanumeric) {
+            found.push(Heading { start: from, level, title: clean(title.trim_end_matches(mark)) });
+        }
+    }
+    found
+}
+
+/// Tell whether a line begins or ends what AsciiDoc takes as it stands: a listing, a literal, a passthrough, a comment.
+fn is_fence(line: &str) -> bool {
+    let first = line.chars().next().unwrap_or(' ');
+    line == "```" || (line.len() >= 4 && "-.+/".contains(first) && line.chars().all(|c| c == first))
+}
+
 /// Return the titles that are underlined, as reStructuredText and many plain texts write them: one line, behind a blank line or a line
 /// over it, and under it at least as many of one mark. How deep a title is says the order in which its marks first appear.
-fn headings(text: &str) -> Vec<Heading> {
+fn underlined(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut kinds: Vec<(char, bool)> = Vec::new();
     // The two lines before: where they begin, and their text.
@@ -105,7 +143,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(usize, String)> {
-        headings(text).into_iter().map(|heading| (heading.level, heading.title)).collect()
+        underlined(text).into_iter().map(|heading| (heading.level, heading.title)).collect()
     }
 
     #[test]
@@ -119,8 +157,25 @@ mod tests {
         let text = "=====\nGuide\n=====\n\nText.\n\nFirst\n=====\n\nDeeper\n------\r\nText.\n\nSecond\n======\nText.\n";
         let expected = [(0, "Guide"), (1, "First"), (2, "Deeper"), (1, "Second")];
         assert_eq!(found(text), expected.map(|(level, title)| (level, title.to_owned())));
-        let symbols: Vec<_> = pieces(text, &CutOptions::default()).into_iter().map(|piece| piece.symbol).collect();
+        let symbols: Vec<_> = pieces(text, Language::RST, &CutOptions::default()).into_iter().map(|piece| piece.symbol).collect();
         assert_eq!(symbols, ["Guide", "Guide > First", "Guide > First > Deeper", "Guide > Second"]);
+    }
+
+    #[test]
+    fn documents_of_asciidoc_and_org_have_their_own_titles() {
+        let check = |language: Language, text: &str, expected: &[&str]| {
+            let symbols: Vec<_> = pieces(text, language, &CutOptions::default()).into_iter().map(|piece| piece.symbol).collect();
+            assert_eq!(symbols, expected, "{text}");
+        };
+        let guide = "= Guide\n:toc:\n\nText.\n\n== First\n\n----\n== an example\n----\n\n==== Deeper ====\nText.\n\n== Second\n";
+        check(Language::ASCIIDOC, guide, &["Guide", "Guide > First", "Guide > First > Deeper", "Guide > Second"]);
+        check(Language::ASCIIDOC, "Guide\n=====\n\nText.\n", &["Guide"]);
+        check(Language::ASCIIDOC, "Text with a = b.\n\n* a list\n", &[TEXT_BLOCK]);
+        check(
+            Language::ORG,
+            "#+title: Notes\n\n* First\n- a list\n** Deeper\nText.\n* Second\n",
+            &["", "First", "First > Deeper", "Second"],
+        );
     }
 
     #[test]

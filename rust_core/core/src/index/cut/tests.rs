@@ -120,16 +120,23 @@ fn a_fence_that_its_section_would_tear_is_cut_by_its_language() {
 
 #[test]
 fn a_notebook_is_cut_by_cells_with_the_files_lines() {
-    let text = r#"{
+    let text = r###"{
  "cells": [
-  {"cell_type": "markdown", "source": ["A title that is long enough to be a chunk of its own"]},
+  {"cell_type": "markdown", "source": ["# A title\n", "\n", "## Deeper\n", "Text."]},
   {"cell_type": "code", "outputs": ["noise"],
    "source": ["import numpy as np\n",
-    "print(np.zeros((3, 3)).sum(axis=0))"]}
+    "print(np.zeros((3, 3)).sum(axis=0))"]},
+  {"cell_type": "code", "source": []},
+  {"cell_type": "markdown", "source": "## Next"},
+  {"cell_type": "markdown", "source": "Said."},
+  {"cell_type": "code", "source": "x"}
  ]
-}"#;
+}"###;
     let file = chunks_of(Language::NOTEBOOK, text, &CutOptions::default());
-    assert_eq!(outline(&file), "Cell markdown cell 1 3-3\nCell code cell 2 5-6\n");
+    assert_eq!(
+        outline(&file),
+        "Cell A title 3-3\nCell A title > Deeper > code cell 2 5-6\nCell A title > Next 8-8\nCell A title > Next > markdown cell 5 9-9\nCell A title > Next > code cell 6 10-10\n"
+    );
     assert!(chunks_of(Language::NOTEBOOK, "not json", &SMALL).fallback.is_some());
 }
 
