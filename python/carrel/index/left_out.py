@@ -56,6 +56,11 @@ def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:
     return ", ".join(folders[:_MOST_FOLDERS]) + more
 
 
+def is_file_name(text: str) -> bool:
+    """Tell whether a text may be the name of one file, or its path, and nothing else."""
+    return not text.startswith("/") and "." in PurePosixPath(text).name and len(text.split()) == 1
+
+
 def _is_news(reason: str) -> bool:
     """Tell whether a person may not expect that files are left out for this."""
     return reason not in _EXPECTED | _FOLDERS and not reason.startswith("secret")

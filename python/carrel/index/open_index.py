@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
-from carrel.index.left_out import FINISH, empty_text, files_left_out, folders_left_out, unfinished_text
+from carrel.index.left_out import FINISH, empty_text, files_left_out, folders_left_out, is_file_name, unfinished_text
 from carrel.index.waiting_questions import WaitingQuestions
 from carrel.model.errors import CarrelError, TextRefused
 from carrel.model.remote import KeepsVectors, RemoteEmbedder
@@ -181,6 +181,13 @@ class OpenIndex:
         folders = folders_left_out(self.store.skipped(_LOOKED_AT))
         what = "; ".join(filter(None, (files, f"folders by their names: {folders}" if folders else "")))
         return f"Not read: {what}. `carrel status` names them all." if what else None
+
+    def file_left_out(self, name: str) -> str | None:
+        """Say that the file of this name or path was not read, and why; None where there is none, or none was left out."""
+        if not is_file_name(name):
+            return None
+        paths = (pair for pair in self.store.skipped(_LOOKED_AT) if pair[0] == name or pair[0].endswith(f"/{name}"))
+        return next((f"{path} is not in the index: {reason}." for path, reason in paths), None)
 
     def _without_vectors(self, view: SnapshotView, problem: str | None) -> str | None:
         """Say why a question is answered by words alone, or not at all."""

@@ -278,7 +278,8 @@ def _with_notice(index: OpenIndex, ranking: Ranking, retrieval: Retrieval) -> Re
     from carrel.search.certainty import is_sure
 
     is_answered = bool(retrieval.hits) and is_sure(retrieval.confidence)
-    problem = index.notice(ranking.view, retrieval.diagnostics.problem) or (None if is_answered else index.left_out())
+    problem = index.notice(ranking.view, retrieval.diagnostics.problem) or index.file_left_out(ranking.query.text.strip())
+    problem = problem or (None if is_answered else index.left_out())
     return replace(retrieval, diagnostics=replace(retrieval.diagnostics, problem=problem)) if problem else retrieval
 
 

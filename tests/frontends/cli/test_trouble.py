@@ -270,6 +270,15 @@ def test_explain_says_why_a_file_was_left_out_on_reading(run: Run, project: Path
     assert "the file is not in the index: binary" in out
 
 
+def test_who_asks_for_a_file_that_was_left_out_hears_why(run: Run, project: Path) -> None:
+    (project / "blob.py").write_bytes(b"x = 1\n\x00\x01\x02")
+    (project / "secrets.yml").touch()
+    assert "blob.py is not in the index: binary." in run("search", "blob.py")[2]
+    assert "secrets.yml is not in the index: secret." in run("search", "secrets.yml")[2]
+    for text in ("auth.py", "blob", "why is blob.py here"):
+        assert "is not in the index" not in run("search", text)[2], text
+
+
 def test_the_demo_shows_names_that_are_no_markup(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "{shop} [red]\x1b[31m"
     folder.mkdir()
