@@ -120,7 +120,7 @@ languages! {
     GDSCRIPT = 81, "gdscript", Code, ["gd"], [];
     MANIFEST = 82, "manifest", Data, [], ["requirements.txt" "go.mod" "Procfile" "CODEOWNERS"];
     CSV = 83, "csv", Data, ["csv" "tsv"], [];
-    GRAMMAR = 84, "grammar", Code, ["y" "yy" "l" "g4" "ebnf" "pest" "lark"], [];
+    GRAMMAR = 84, "grammar", Code, ["y" "yy" "l" "g4" "ebnf" "pest" "lark" "yrl"], [];
     OTHER = 85, "other", Code, [], [];
     ASCIIDOC = 86, "asciidoc", Prose, ["adoc" "asciidoc"], [];
     ORG = 87, "org", Prose, ["org"], [];

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::piece::Piece;
 use crate::base::language::Language;
 
 /// How a file holds code of another language.
@@ -15,6 +16,8 @@ enum Form {
     Percent(Language),
     /// Between two lines of `---` at the head of the file.
     FrontMatter(Language),
+    /// Between the braces that follow one of these words at the head of a line.
+    Braces(&'static [&'static str], Language),
     /// In fences that name a language.
     Fences,
 }
@@ -30,9 +33,13 @@ const FORMS: &[(&[Language], &str, Form)] = &[
     (&[Language::TEMPLATE], "eex", Form::Percent(Language::ELIXIR)),
     (&[Language::TEMPLATE], "leex", Form::Percent(Language::ELIXIR)),
     (&[Language::TEMPLATE], "heex", Form::Percent(Language::ELIXIR)),
+    (&[Language::TEMPLATE], "razor", Form::Braces(RAZOR, Language::CSHARP)),
+    (&[Language::TEMPLATE], "cshtml", Form::Braces(RAZOR, Language::CSHARP)),
     (&[Language::MARKDOWN], "", Form::Fences),
 ];
 const PAGES: &[Language] = &[Language::HTML, Language::VUE, Language::SVELTE, Language::PHP, Language::TEMPLATE];
+
+const RAZOR: &[&str] = &["@code", "@functions"];
 
 /// Code of one language within a file: one stretch, or several that are one program.
 pub struct Region {
@@ -78,6 +85,23 @@ pub fn is_made_of_blocks(language: Language) -> bool {
     matches!(language, Language::VUE | Language::SVELTE)
 }
 
+/// Say that a file is a component that is called like it, where its language has one a file: what says the name defines it, else what
+/// stands first.
+pub fn name_component(path: &str, language: Language, text: &str, pieces: &mut [Piece]) {
+    let name = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or_default();
+    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    if !is_made_of_blocks(language) || !is_name || name == "index" || pieces.iter().any(|piece| piece.defines(name)) {
+        return;
+    }
+    let says = pieces.iter().position(|piece| text[piece.start..piece.end].contains(name));
+    if let Some(piece) = pieces.get_mut(says.unwrap_or(0)) {
+        if piece.symbol.is_empty() {
+            name.clone_into(&mut piece.symbol);
+        }
+        piece.definitions.insert(0, name.to_owned());
+    }
+}
+
 /// Return the regions of `text`, in its order. None begins in another.
 pub fn regions(path: &str, language: Language, text: &str) -> Vec<Region> {
     let ending = path.rsplit('.').next().unwrap_or_default();
@@ -87,6 +111,7 @@ pub fn regions(path: &str, language: Language, text: &str) -> Vec<Region> {
             match form {
                 Form::Tag(tag, usual) => tags(text, tag, *usual, &mut regions),
                 Form::Percent(language) => percent(text, *language, &mut regions),
+                Form::Braces(words, language) => braces(text, words, *language, &mut regions),
                 Form::FrontMatter(language) => front_matter(text, *language, &mut regions),
                 Form::Fences => fences(text, &mut regions),
             }
@@ -173,6 +198,34 @@ fn language_of_word(word: &str) -> Option<Language> {
         "node" => Some(Language::JAVASCRIPT),
         _ => None,
     })
+}
+
+fn braces(text: &str, words: &[&str], language: Language, regions: &mut Vec<Region>) {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let rest = words.iter().find_map(|word| line.trim_start().strip_prefix(word));
+        let Some(open) = rest.filter(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('{')).and_then(|rest| {
+            let from = at - rest.len();
+            text[from..].find(|c: char| !c.is_whitespace()).map(|gap| from + gap).filter(|&place| text[place..].starts_with('{'))
+        }) else {
+            continue;
+        };
+        let mut depth = 0_usize;
+        let close = text[open..].bytes().position(|byte| {
+            depth = match byte {
+                b'{' => depth + 1,
+                b'}' => depth.saturating_sub(1),
+                _ => depth,
+            };
+            depth == 0
+        });
+        let end = close.map_or(text.len(), |length| open + length);
+        if end > open + 1 {
+            regions.push(Region::of(language, start..(end + 1).min(text.len()), open + 1..end));
+        }
+    }
 }
 
 fn percent(text: &str, language: Language, regions: &mut Vec<Region>) {
@@ -264,6 +317,13 @@ mod tests {
         check("a.php", "<?php f('<script>no</script>');", &[]);
         check("a.html.erb", "<%# no %><% if a -%>\n<b><%= c %></b>\n<% end %>", &[("ruby", "if a ;  \n       c ;     \n   end")]);
         check("a.jsp", "<%@ page %><%! int f() { return 1; } %>", &[("java", "int f() { return 1; }")]);
+        check(
+            "a.razor",
+            "<p>@code</p>\n@code\n{\n  int F() { return 1; }\n}\n@functions { int a; }",
+            &[("c-sharp", "int F() { return 1; }"), ("c-sharp", "int a;")],
+        );
+        check("a.cshtml", "@code { int a;", &[("c-sharp", "int a;")]);
+        check("a.cshtml", "@codes { int a; }\n@code is said", &[]);
         check(
             "a.md",
             "```python\ndef f(): pass\n```\n\n```\nplain\n```\n~~~~{r, echo=F}\nx <- 1\n~~~\n~~~~\n```nothing\n```\n",

@@ -88,7 +88,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["haskell", "elm"],
         false,
-        r"(?<f>[a-z_][\w']*) *:: |(?:data|newtype|class|type(?: alias)?) +(?<o>[A-Z][\w']*)|(?<f2>[a-z_][\w']*) : ",
+        r"(?<f>[a-z_][\w']*) *:: |(?:data|newtype|class|type(?: alias)?) +(?<o>[A-Z][\w']*)|(?<f2>[a-z_][\w']*) :(?: |$)",
     ),
     (
         &["zig"],
@@ -212,7 +212,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?:theorem|lemma|definition|def|inductive|structure|instance|class|abbrev|fun) +(?<o>[\w.']+)",
     ),
-    (&["grammar"], false, r"(?<o>[A-Za-z_]\w*) *(?::|::=) *(?:$|[^:=])"),
+    (&["grammar"], false, r"(?<f>[a-z]\w*)\([^)]*\) *->(?: |$)|(?<o>[A-Za-z_]\w*) *(?::|::=|->) *(?:$|[^:=])"),
 ];
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ pub fn cut(path: &str, language: Language, text: &str, options: &CutOptions, can
     if parts.pieces.is_empty() {
         parts.pieces = windows::pieces(text, LineChunk { overlap: 0, ..options.line_chunk }, options);
     }
-    let pieces = piece::overlay(text, parts.pieces, inner);
+    let mut pieces = piece::overlay(text, parts.pieces, inner);
+    embedded::name_component(path, language, text, &mut pieces);
     Ok(CutFile { imports: parts.imports, fallback: parts.fallback, ..piece::finish(path, text, pieces, options) })
 }
 

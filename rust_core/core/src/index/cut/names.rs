@@ -159,6 +159,14 @@ pub fn bound(node: Node<'_>, text: &str) -> Vec<String> {
                 return;
             }
         }
+        // Behind an annotation `annotation class A` and `data object A` are an operator between two names to Kotlin's grammar.
+        if node.kind() == "infix_expression"
+            && let (Some(word), Some(name)) = (node.named_child(1), node.named_child(2))
+            && matches!(&text[word.byte_range()], "class" | "object")
+        {
+            found.extend(Name::parse(&text[name.byte_range()]).map(|name| name.own));
+            return;
+        }
         // Kotlin's properties and aliases and PHP's constants have no field for their names.
         let is_bare = node.kind() == "variable_declaration" && node.child_by_field_name("type").is_none();
         let mut cursor = node.walk();

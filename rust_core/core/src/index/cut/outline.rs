@@ -164,7 +164,7 @@ impl Outline<'_> {
             let next = found[at + 1..].iter().find(|other| self.lines[other.line].indent <= indent);
             let next = next.map_or(self.lines.len(), |other| self.top(other.line)).max(line + 1);
             let top = self.top(*line).max(open.last().map_or(0, |around| around.line + 1));
-            let mut end = self.end(*line, *kind, next);
+            let mut end = self.end(*line, *kind, &name.own, next);
             // What is only compiled under a condition begins with it.
             while end > line + 1 && (self.lines[end - 1].says.is_empty() || self.lines[end - 1].says.starts_with("#if")) {
                 end -= 1;
@@ -276,22 +276,30 @@ impl Outline<'_> {
         top
     }
 
-    /// Return one past the last line of what begins in `line`; at most `next`.
-    fn end(&self, line: usize, kind: Kind, next: usize) -> usize {
+    /// Return one past the last line of what begins in `line` and is called `name`; at most `next`.
+    fn end(&self, line: usize, kind: Kind, name: &str, next: usize) -> usize {
         let Line { indent, says, .. } = self.lines[line];
         let mut rest = (line + 1..next).filter(|at| !self.lines[*at].says.is_empty());
+        // What was declared is written out below, as in Elm: its name stands there again.
+        let repeats = |at: usize| {
+            let Line { indent: of, says, .. } = self.lines[at];
+            let rest = says.strip_prefix(name).filter(|_| self.flat && kind == Kind::Function && of == indent);
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        };
         let goes_on = |at: usize| {
             let Line { indent: of, says, .. } = self.lines[at];
             let word = says.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase();
             let closes = says.starts_with(['}', ')', ']', '{', ':']) || is_closing(says);
             let continues = closes || CONTINUING.contains(&word.as_str()) || word.starts_with("end");
-            of > indent || (of == indent && continues) || (says.starts_with('#') && !self.hash_comments)
+            of > indent || (of == indent && continues) || repeats(at) || (says.starts_with('#') && !self.hash_comments)
         };
         if says.starts_with('#') && !self.hash_comments {
             // A macro goes on while its lines end in a backslash.
             return (line..next).find(|at| !self.lines[*at].says.ends_with('\\')).map_or(next, |at| at + 1);
         }
-        let is_closed = says.contains('{') && says.matches('{').count() == says.matches('}').count();
+        let is_closed = says.contains('{')
+            && says.matches('{').count() == says.matches('}').count()
+            && !rest.clone().next().is_some_and(repeats);
         match rest.clone().next() {
             // Nothing below is indented: it goes on to the next definition, as a label of assembly does.
             Some(below) if self.flat && kind != Kind::Other && !is_closed && !goes_on(below) && !says.ends_with([';', '}']) => {

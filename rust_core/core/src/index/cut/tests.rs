@@ -141,6 +141,17 @@ fn a_notebook_is_cut_by_cells_with_the_files_lines() {
 }
 
 #[test]
+fn a_component_is_called_like_its_file() {
+    let cut = |path: &str| {
+        let text = "<template>\n  <p/>\n</template>\n<script>\nfunction empty() {}\n</script>\n";
+        let file = cut(path, Language::VUE, text, &SMALL, &CancelToken::new()).unwrap();
+        file.chunks.into_iter().map(|chunk| (chunk.span.start_line, chunk.definitions.join(" "))).collect::<Vec<_>>()
+    };
+    assert_eq!(cut("shop/BasketLines.vue"), [(1, "BasketLines".to_owned()), (4, "empty".to_owned())]);
+    assert_eq!(cut("shop/index.vue"), [(1, String::new()), (4, "empty".to_owned())]);
+}
+
+#[test]
 fn a_class_is_whole_up_to_the_lines_that_are_set_unless_it_is_too_long_for_a_chunk() {
     let class = |methods: usize, width: usize| {
         let method = |n| format!("    def method_{n}(self):\n        return '{}'\n", "x".repeat(width));
@@ -179,12 +190,6 @@ fn what_is_too_small_and_has_nothing_to_join_is_counted() {
     assert_eq!(file(&format!("{long}\n\nx = 1\n"), 8_000), (1, 0), "it joins the function");
     assert_eq!(file(&format!("{long}\n\nx = 1\n"), long.len()), (1, 1), "together they are too long");
     assert_eq!(file("x = 1\n", 8_000), (1, 0), "a small file is found");
-    let cells = r#"{"cells": [
-  {"cell_type": "code", "source": ["x = 1"]}, {"cell_type": "code", "source": []},
-  {"cell_type": "code", "source": ["print(summary_of_all(measurements, by='station'))"]}
-]}"#;
-    let notebook = chunks_of(Language::NOTEBOOK, cells, &CutOptions::default());
-    assert_eq!((notebook.chunks.len(), notebook.trivial), (1, 1), "an empty cell is none");
 }
 
 #[test]

@@ -316,10 +316,8 @@ impl<'tree> Walk<'_, 'tree> {
                 Some(own) => self.named_function(step, step.node, step.node, &Name { own, owner: String::new() }),
                 None => self.plain(step),
             },
-            Some(Role::Type) => match names::of_call(step.node, self.text) {
-                Some(own) => {
-                    self.named_type(step, step.node, step.node, self.body_of(step.node), &Name { own, owner: String::new() });
-                }
+            Some(Role::Type) => match names::of_call(step.node, self.text).and_then(|name| Name::parse(&name)) {
+                Some(name) => self.named_type(step, step.node, step.node, self.body_of(step.node), &name),
                 None => self.plain(step),
             },
             _ => self.plain(step),

@@ -27,6 +27,14 @@ fn names_of_types_are_defined_behind_macros_in_classes_and_in_attributes() {
             "defmodule A do\n  @typedoc \"a\"\n  @type conn(x) :: x\n  @spec f(conn) :: conn\n  def f(a), do: a\n  @callback late(a) :: b\nend\n",
             "A conn f late",
         ),
+        (Language::ELIXIR, "defmodule Shop.Basket do\n  def f(a), do: a\nend\n", "Basket f"),
+        (Language::KOTLIN, "package a\n\n@Dsl\nannotation class Shop\n\n@Dsl(A.B)\nannotation class Basket\n", "Shop Basket"),
+        (Language::ELM, "module Shop exposing (sum)\n\nsum :\n    { a : Int }\n    -> Int\nsum { a } =\n    a\n", "sum"),
+        (
+            Language::GRAMMAR,
+            "Rootsymbol Shop.\nShop -> Basket : '$1'.\nShop -> Basket Shop : '$1'.\nErlang code.\nvalue({_, Value}) -> Value.\n",
+            "Shop value",
+        ),
         (Language::RUST, "trait A {\n    type Item;\n    fn next(&self) -> Self::Item;\n}\n", "A Item next"),
     ];
     for (language, text, expected) in texts {
