@@ -42,9 +42,8 @@ def test_index_counts_files_and_a_second_run_finds_nothing_to_do(run: Run) -> No
 
 
 def test_index_counts_what_is_too_small_for_a_chunk(run: Run, project: Path) -> None:
-    cells = ["import numpy", "total = numpy.array([1, 2, 3]).sum()  # over the whole of the array"]
-    notebook = {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells], "nbformat": 4}
-    (project / "sums.ipynb").write_text(json.dumps(notebook))
+    body = "    take('a line that fills it')\n" * 250  # with anything beside it too long for a chunk
+    (project / "sums.py").write_text(f"def sums():\n{body}\n\nx = 100\n")
     assert one_json(run("index", "--json")[1])["trivial"] == 1
     assert " 1 trivial chunk left out" in run("index", "--force")[1]
     assert one_json(run("index", "--json")[1])["trivial"] == 0, "nothing was cut"
