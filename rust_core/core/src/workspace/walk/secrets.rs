@@ -178,19 +178,15 @@ const COPIES: &[&str] = &[".txt", ".bak", ".old", ".orig", ".save", ".backup", "
 const SHARED: &[&str] =
     &["*.example", "*.sample", "*.template", "*.dist", "*.example.*", "*.sample.*", "*.template.*", "*.schema.json"];
 
-/// Folder and name, in lower case: lists of tasks, by Ansible's own folders, which are code.
-const TASKS: &[&str] = &["{tasks,handlers}/*.y*ml"];
-
 static SECRET_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET));
 static SECRET_IN_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SECRET_IN));
 static SHARED_SET: LazyLock<GlobSet> = LazyLock::new(|| set(SHARED));
-static TASKS_SET: LazyLock<GlobSet> = LazyLock::new(|| set(TASKS));
 
 /// Tell whether the file at this path is left alone. Its name decides, and that of the folder it is in.
 pub(super) fn is_secret(path: &Path) -> bool {
     let lower = |part: Option<&std::ffi::OsStr>| part.map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let (folder, name) = (lower(path.parent().and_then(Path::file_name)), lower(path.file_name()));
-    if SHARED_SET.is_match(&name) || TASKS_SET.is_match(format!("{folder}/{name}")) {
+    if SHARED_SET.is_match(&name) {
         return false;
     }
     let mut name = name.as_str();
@@ -277,7 +273,6 @@ mod tests {
                 "db-creds.yml",
                 "prod.tfvars.json",
                 "group_vars/all/vault.yml",
-                "tasks/files/secrets.yml",
                 "prod-vault.yaml",
                 ".vault_pass.txt",
                 "private_key.txt",
@@ -328,8 +323,6 @@ mod tests {
                 "notes.txt",
                 "password_reset.html",
                 "docs/secrets.md",
-                "roles/search/tasks/reset_password.yml",
-                "handlers/secrets.yaml",
                 "kube/config.yaml",
                 "application.yml",
                 "appsettings.json",
