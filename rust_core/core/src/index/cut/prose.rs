@@ -39,7 +39,7 @@ pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<Piece
         .collect()
 }
 
-/// Return the titles that begin with `mark`, the oftener the deeper: AsciiDoc's and Org's. What AsciiDoc shows between two equal lines
+/// Return the titles that begin with `mark`, the oftener the deeper: `AsciiDoc`'s and Org's. What `AsciiDoc` shows between two equal lines
 /// of marks holds none.
 fn marked(text: &str, mark: char) -> Vec<Heading> {
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn marked(text: &str, mark: char) -> Vec<Heading> {
     found
 }
 
-/// Tell whether a line begins or ends what AsciiDoc takes as it stands: a listing, a literal, a passthrough, a comment.
+/// Tell whether a line begins or ends what `AsciiDoc` takes as it stands: a listing, a literal, a passthrough, a comment.
 fn is_fence(line: &str) -> bool {
     let first = line.chars().next().unwrap_or(' ');
     line == "```" || (line.len() >= 4 && "-.+/".contains(first) && line.chars().all(|c| c == first))
