@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::words::Splitter;
 use crate::query::lexical::Terms;
 use crate::query::matching::{Message, Phrase, Quote};
-use crate::query::ranking::{PathKind, Signals, path_kinds};
+use crate::query::ranking::{PathKind, Signals};
 use crate::query::results::Doc;
 
 /// So many candidates are read at most …
@@ -88,7 +88,7 @@ impl Searcher {
             candidate.verbatim = quote.share.into();
             candidate.verbatim_words = quote.words;
             // Code has many lines of one word.
-            let is_title = quote.alone && (quote.words > 1 || path_kinds(&candidate.path).contains(&PathKind::Prose));
+            let is_title = quote.alone && (quote.words > 1 || candidate.kinds().contains(&PathKind::Prose));
             candidate.verbatim_name = quote.identifier || is_title;
             // What says less of the question than another message is a part of that, or another one that is like it.
             let share = message.share * message.held / most_held;
