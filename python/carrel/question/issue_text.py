@@ -133,17 +133,18 @@ def read(text: str) -> IssueText | None:
     if len(clean) < LEAST_LENGTH and not frames:
         return None
     in_trace = {line for frame in frames for line in frame.written.split("\n")}
-    title, rest = _asked_last(clean) or _title(clean, in_trace)
+    title, rest = _closing_question(clean) or _title(clean, in_trace)
     blocks = [match[2] for match in _FENCE.finditer(rest)]
     lines = _FENCE.sub("\n", rest).split("\n")
     loose = [line for line in lines if _LOOSE_CODE.match(line) or line in in_trace]
     taken = set(loose)
     prose = "\n".join(line for line in lines if line not in taken).strip()
     printed = _of_output(clean, in_trace)
-    said = [line for line in _FENCE.sub("\n", clean).split("\n") if not (line in taken or _is_printed(line))] if printed else []
-    is_beside_output = bool(telling_words("\n".join(said)))
+    outside = _FENCE.sub("\n", clean).split("\n") if printed else []
+    of_person = [line for line in outside if not (line in taken or _is_printed(line))]
+    is_beside_output = bool(telling_words("\n".join(of_person)))
     if is_beside_output:  # which would drown what a person says
-        title, prose = _title("\n".join(said), in_trace)
+        title, prose = _title("\n".join(of_person), in_trace)
         loose += [line for line in lines if line not in taken]
     code = "\n".join((*blocks, *loose))
     inline = "\n".join(match[1] for match in _INLINE.finditer(f"{title}\n{prose}"))
@@ -178,7 +179,7 @@ def _trimmed(text: str) -> str:
     return text[blank.rfind("\n") + 1 :].rstrip()
 
 
-def _asked_last(text: str) -> tuple[str, str] | None:
+def _closing_question(text: str) -> tuple[str, str] | None:
     """Return the question that a text ends with, and what is left, if a program wrote what it begins with; None for others."""
     rest, _, last = text.rpartition("\n")
     asks = len(last) <= LONGEST_TITLE and is_question(last) and len(telling_words(last)) >= _LEAST_TOLD

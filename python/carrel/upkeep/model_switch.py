@@ -326,8 +326,11 @@ class ModelSwitch:
                 raise
         except Exception as error:
             job.done.set_exception(error)
-            self._note_failure(answering, error)
-            await asyncio.to_thread(answering.note_failure, answering.waits_for)
+            is_new = self._note_failure(answering, error)
+            await asyncio.to_thread(answering.note_failure, answering.waits_for)  # first: who is told may close the folder
+            if is_new and answering.waits_for:
+                self._events.fault(answering.waits_for)
+                self._events.changed()
             if self._again:
                 loop.call_soon(partial(self.look, at_once=True))  # when this task is done
         else:
@@ -337,7 +340,8 @@ class ModelSwitch:
         finally:
             self._job = None
 
-    def _note_failure(self, answering: OpenIndex, error: Exception) -> None:
+    def _note_failure(self, answering: OpenIndex, error: Exception) -> bool:
+        """Note why the model isn't used, and when it is tried again; tell whether that is another reason than before."""
         is_foreseen = isinstance(error, CarrelError)
         if not is_foreseen:
             log.error("The switch to another embedding model failed: %s", type(error).__name__)
@@ -349,8 +353,8 @@ class ModelSwitch:
         self._not_before = time.monotonic() + pause
         why = str(error) if is_foreseen else "Something went wrong inside Carrel; its log says more"
         text = why_not_used(answering, why)
-        if answering.waits_for != text:
+        is_new = answering.waits_for != text
+        if is_new:
             answering.waits_for = text
             log.warning("%s", text)
-            self._events.fault(text)
-            self._events.changed()
+        return is_new
