@@ -120,7 +120,7 @@ class Localization:
     order: Order
     context: RankingContext
     by_title: tuple[list[Candidate], RankingContext]
-    """What the title alone finds: behind it may stand what drowns it."""
+    """The hits of the title alone, since the rest of a text may drown it, and the context that they were ranked in."""
     of_this_code: bool
     """The code writes a message of the text, or a frame of its trace is a place here."""
 

@@ -41,7 +41,7 @@ SOCKET, PIPE, LOCK = "agents.sock", "agents.pipe", "agents.lock"
 STARTING = "agents.starting"
 """A client made it when it started the server; while it is new nobody else does."""
 NEW_SECONDS = 10.0
-"""While it is new."""
+"""The age up to which it is new: `NEW` in `rust_core/hook/src/server.rs`."""
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -90,8 +90,7 @@ def apply(change: Change) -> Path | None:
             path.unlink(missing_ok=True)
             _drop_empty_folders(path.parent)
         else:
-            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else OWNER_ONLY
-            replace_file(path, change.after, mode=mode, last_check=check)  # agents write theirs at any time
+            _write(path, change.after, like=path, last_check=check)  # agents write theirs at any time
         if change.backup == "drop":
             backup.unlink(missing_ok=True)
     except OSError as error:
@@ -244,5 +243,5 @@ def _is_read_only(path: Path) -> bool:
     return not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK)
 
 
-def _write(path: Path, data: bytes, *, like: Path) -> None:
-    replace_file(path, data, mode=stat.S_IMODE(like.stat().st_mode) if like.exists() else OWNER_ONLY)
+def _write(path: Path, data: bytes, *, like: Path, last_check: Callable[[], None] = lambda: None) -> None:
+    replace_file(path, data, mode=stat.S_IMODE(like.stat().st_mode) if like.exists() else OWNER_ONLY, last_check=last_check)

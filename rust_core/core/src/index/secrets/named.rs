@@ -138,10 +138,10 @@ const WHICH: &[&str] = &[
     "base",
 ];
 
-/// Where a name stands, and what it promises of its value.
+/// The place of a name, `from..to`, and the class of the value that it promises.
 pub(super) type Name = (usize, usize, Class);
 
-/// Find the value that the name `from..to` is given, as a range of the text; `class` is what the name promises.
+/// Find the value that a name is given, as a range of the text.
 pub(super) fn value_of(text: &[u8], (from, to, class): Name, style: Style) -> Option<(usize, usize)> {
     let name = std::str::from_utf8(&text[from..to]).ok()?;
     let is_value = |first: usize, last: usize, quoted: bool| {

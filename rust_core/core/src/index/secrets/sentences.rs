@@ -8,7 +8,7 @@ use super::values::{Class, Style, is_secret};
 pub(super) const LONGEST: usize = 240;
 /// So many words may stand between a name and the sign that gives it a value.
 const MOST_WORDS: usize = 6;
-/// What people put into passwords, and seldom into other words.
+/// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[u8] = b"!@#$%&*?";
 
 /// Return the words of the sentence around a name that are its secret.

@@ -42,7 +42,7 @@ fn check(rules: &str, files: &[(&str, &str)]) {
     assert_eq!(access.check_unsaved("sub/b.py"), Err(SkipReason::Ignored));
 }
 
-/// What the system calls the fault: each C library has its own words.
+/// Return the fault in the words of the system: each C library has its own.
 fn cause() -> String {
     std::io::Error::from_raw_os_error(5).to_string()
 }
