@@ -236,6 +236,7 @@ LOCK := --universal --python-version 3.11 --generate-hashes --no-emit-index-url 
 lock: setup
 	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv
 	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK) -o requirements/dev.txt
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra mcp --extra proxy -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/server.txt
 	echo maturin | $(VENV)/lock/bin/uv pip compile pyproject.toml - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/build.txt
 	printf '%s\n' maturin cargo-zigbuild ziglang lief abi3audit | $(VENV)/lock/bin/uv pip compile - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/wheels.txt
 

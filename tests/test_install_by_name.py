@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 NAME = re.compile(r"(?<![\w-])carrel[-_]context(?![\w])")
 """The distribution's name. `x-carrel-context` is a header."""
 ALLOWED = {
-    "pyproject.toml": r'^name = "carrel-context"$',
+    "pyproject.toml": r'^name = "carrel-context"$|^carrel-context = "carrel\.__main__:main"  #',
     "requirements/dev.txt": r"^ +# +(via )?carrel-context \(pyproject\.toml\)$",
     "python/carrel/model/installation.py": r'^DISTRIBUTION = "carrel-context"$',
     "docs/editors.md": r"\(defun carrel-context |M-x carrel-context`",

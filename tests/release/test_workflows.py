@@ -13,9 +13,10 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+EXAMPLE = ROOT / "docs/examples/index.yml"
 
 
-@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*WORKFLOWS, EXAMPLE], ids=lambda file: file.stem)
 def test_a_workflow_trusts_nobody_by_name(file: Path) -> None:
     text = file.read_text("utf-8")
     used = re.findall(r"uses: (.*)", text)
