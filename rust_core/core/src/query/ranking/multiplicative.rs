@@ -20,7 +20,8 @@ fn penalty(kind: PathKind, weights: &Weights) -> f64 {
 }
 
 /// What each candidate's path says: tests, examples, prose, data and the like step back, unless the question asks for them. So do
-/// files whose text says that a program wrote them, or that it is for people.
+/// files whose text says that a program wrote them, or that it is for people. Where several hold, the strongest counts: a page in a
+/// folder of documents is no less likely than another page.
 pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let mut known: HashMap<(&str, bool), f64> = HashMap::new();
     let prior = |candidate: &Candidate| {
@@ -33,7 +34,7 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
                 || (context.wants_documents && matches!(kind, PathKind::Example | PathKind::Prose))
         };
         let kinds = candidate.kinds().into_iter().filter(|kind| !is_none(kind) && !asked_for(kind));
-        kinds.map(|kind| penalty(kind, &context.weights)).product()
+        kinds.map(|kind| penalty(kind, &context.weights)).fold(1.0, f64::min)
     };
     candidates
         .iter()
