@@ -108,6 +108,18 @@ def test_a_code_that_hardly_any_place_holds_leads_to_it_among_whatever_words(cod
     )
 
 
+@pytest.mark.parametrize("sentence", ["{}", "what changed in {}?", "what changed in version {}", "Version {}", "{} changelog"])
+def test_a_version_is_found_among_those_of_the_same_digits(sentence: str) -> None:
+    versions = [f"{a}.{b}.{c}" for a in range(1, 5) for b in range(1, 5) for c in range(1, 5)]
+    changes = "".join(
+        f"## Version {version}\n\n-   Options of the server are read once, #{n}.\n\n" for n, version in enumerate(versions)
+    )
+    view = indexed({**FILES, "CHANGES.md": changes})
+    for version in ("1.4.2", "4.1.2"):
+        [hit, *_] = ask(view, sentence.format(version)).hits
+        assert (hit.chunk.path, hit.chunk.symbol) == ("CHANGES.md", f"Version {version}"), sentence
+
+
 @pytest.mark.parametrize(
     "pasted",
     [

@@ -14,7 +14,7 @@ pub enum WordKind {
     Plain,
     /// One piece of a longer identifier: `server` in `getServer`.
     Part,
-    /// A whole identifier that was also split: `getserver`, `ora-12154`.
+    /// A whole identifier that was also split: `getserver`, `ora-12154`, `8.1.4`.
     Whole,
 }
 
@@ -100,6 +100,11 @@ impl Splitter {
                     at = code_end;
                     continue;
                 }
+                if let Some((number, number_end)) = dotted_number(bytes, at, end) {
+                    self.dotted_number(text, number, end, number_end, emit);
+                    at = number_end;
+                    continue;
+                }
             }
             at = end;
         }
@@ -181,6 +186,14 @@ impl Splitter {
         self.lower.make_ascii_lowercase();
         emit(&self.lower, WordKind::Whole);
     }
+
+    /// `8.1.4`: `8.1`, then the whole (its first number was emitted before). What is behind a dot says nothing alone.
+    fn dotted_number(&mut self, text: &str, start: usize, first: usize, end: usize, emit: &mut impl FnMut(&str, WordKind)) {
+        for (dot, _) in text[first + 1..end].match_indices('.') {
+            emit(&text[start..first + 1 + dot], WordKind::Part);
+        }
+        emit(&text[start..end], WordKind::Whole);
+    }
 }
 
 /// Hand every term of `text` to `emit`: [`Splitter::split`] with buffers of its own, for callers that split once.
@@ -237,6 +250,27 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
         found = Some(at);
     }
     found
+}
+
+/// Where a number with dots begins and ends whose first digits are at the end of `start..end` (`8.1.4`, `v8.1.4`, `127.0.0.1`); more
+/// than four digits are a value that was measured.
+fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    const MOST_DIGITS: usize = 4;
+    let begin = if bytes[start] | 0x20 == b'v' { start + 1 } else { start };
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let is_number = |from: usize, to: usize| (1..=MOST_DIGITS).contains(&(to - from)) && digits(from) == to - from;
+    if !is_number(begin, end) {
+        return None;
+    }
+    let mut at = end;
+    while bytes.get(at) == Some(&b'.') {
+        let next = at + 1 + digits(at + 1);
+        if !is_number(at + 1, next) || bytes.get(next).copied().is_some_and(is_word_byte) {
+            break;
+        }
+        at = next;
+    }
+    (at > end).then_some((begin, at))
 }
 
 /// CJK text has no spaces: pairs of neighbours are the usual terms; a lone character is its own.

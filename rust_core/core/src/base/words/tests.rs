@@ -37,6 +37,13 @@ fn error_codes_are_found_exactly() {
 }
 
 #[test]
+fn versions_and_addresses_are_found_exactly() {
+    check("Version 8.1.4, v2.0.", &["version", "8", "8.1", "8.1.4", "v2", "2.0"]);
+    check("127.0.0.1:80", &["127", "127.0", "127.0.0", "127.0.0.1", "80"]);
+    check("0.123456 1..2 a.1 1.5f", &["0", "123456", "1", "2", "a", "1", "1", "5f"]);
+}
+
+#[test]
 fn other_scripts_work() {
     check("größenÄnderung", &["größen", "änderung", "größenänderung"]);
     check("检索代码", &["检索", "索代", "代码"]);

@@ -205,7 +205,7 @@ impl Phrase {
     }
 }
 
-/// Runs of letters, digits and underscores, each with what stands between it and the one before.
+/// Runs of letters, digits and underscores, numbers with dots among them (`8.1.4`), each with what stands between it and the one before.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -238,7 +238,9 @@ fn run(text: &str, of_word: bool) -> usize {
         {
             at += 1;
         }
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
         match text[at..].chars().next() {
+            Some('.') if of_word && at > 0 && is_digit(at - 1) && is_digit(at + 1) => at += 1,
             Some(c) if !c.is_ascii() && c.is_alphanumeric() == of_word => at += c.len_utf8(),
             _ => return at,
         }
@@ -257,12 +259,12 @@ pub(super) fn lowered<'b>(word: &str, buffer: &'b mut String) -> &'b str {
     buffer
 }
 
-/// A name rather than a word of speech: it has an underscore, an inner capital, or digits among letters, or it is in capitals.
+/// A name rather than a word of speech: it has an underscore, an inner capital, digits among letters or dots, or is in capitals.
 fn is_identifier(word: &str) -> bool {
     let has = |test: fn(char) -> bool| word.chars().any(test);
     let inner_capital = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let in_capitals = word.chars().count() >= CAPITALS && word.chars().all(char::is_uppercase);
-    word.contains('_') || inner_capital || in_capitals || (has(char::is_numeric) && has(char::is_alphabetic))
+    word.contains('_') || inner_capital || in_capitals || (has(char::is_numeric) && has(|c| c == '.' || c.is_alphabetic()))
 }
 
 #[cfg(test)]
@@ -287,6 +289,8 @@ mod tests {
         check("what is max_size for", "self.max_size", 0.25, 1, true);
         check("what is SIGTERM for", "on sigterm", 0.225, 1, false);
         check("what is SIGTERM for", "signal.SIGTERM", 0.25, 1, true);
+        check("what changed in 8.1.4", "## Version 8.1.4", 0.25, 1, true);
+        check("8.1", "8.1.4, 1.8.1, 8, 1", 0.0, 0, false);
         check("a b a b c", "a b c", 0.6, 3, false);
         check("", "a", 0.0, 0, false);
     }
@@ -338,8 +342,11 @@ mod tests {
     proptest! {
         #[test]
         fn words_are_what_stands_between_other_characters(text in "[ab_9. \\-é²\u{4e2d}\u{2028}😀]{0,30}") {
-            let words: Vec<&str> = words_of(&text).map(|(_, word)| word).collect();
-            let expected = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+            let joins = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+            let joined: String = text.char_indices().map(|(at, c)| if c == '.' && joins(at) { '_' } else { c }).collect();
+            let words: Vec<String> = words_of(&text).map(|(_, word)| word.replace('.', "_")).collect();
+            let expected = joined.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
             prop_assert_eq!(words, expected.collect::<Vec<_>>());
             let last = words_of(&text).last().map_or(0, |(_, word)| word.as_ptr() as usize + word.len() - text.as_ptr() as usize);
             prop_assert_eq!(words_of(&text).map(|(gap, word)| gap.len() + word.len()).sum::<usize>(), last);
