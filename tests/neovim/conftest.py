@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.neovim.nvim import Neovim, binaries, version
 from tests.shop import SHOP, write_files
+from tests.support.long import LONG
 
 FILES = {**SHOP, "pyproject.toml": '[project]\nname = "shop"\n'}
 
@@ -25,7 +26,20 @@ MISSING = "Neovim is not installed (Debian: apt-get install neovim), so its plug
 EDITORS: list[Any] = [*binaries()] or [pytest.param("nvim", marks=pytest.mark.skip(reason=MISSING))]
 
 
-@pytest.fixture(params=EDITORS, ids=version)
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "every_neovim: uses what differs between versions, so it runs in each of them, not in the last alone"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run in every Neovim what differs between them, in the last one the rest; `make test-long` runs all in each."""
+    if "edit" in metafunc.fixturenames:
+        every = LONG or metafunc.definition.get_closest_marker("every_neovim")
+        metafunc.parametrize("edit", EDITORS if every else EDITORS[-1:], ids=version, indirect=True)
+
+
+@pytest.fixture
 def edit(request: pytest.FixtureRequest, project: Path, env: dict[str, str], tmp_path: Path) -> Iterator[Edit]:
     """Open Neovim on the project and set Carrel up: `edit(file="src/auth.py", autostart=False)`."""
     editors: list[Neovim] = []

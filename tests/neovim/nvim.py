@@ -52,7 +52,7 @@ return vim.json.encode({{ ok = ok, result = result }})
 
 
 def binaries() -> list[str]:
-    """The Neovims to test with: those in CARREL_TEST_NVIM (separated as in PATH), else the one on PATH."""
+    """The Neovims to test with: those in CARREL_TEST_NVIM (separated as in PATH, the newest last), else the one on PATH."""
     named = os.environ.get("CARREL_TEST_NVIM", "nvim").split(os.pathsep)
     return [found for name in named if name and (found := shutil.which(name))]
 

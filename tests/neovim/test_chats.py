@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.neovim.conftest import Edit
 from tests.neovim.nvim import Neovim
 
@@ -33,6 +34,7 @@ def ask(nvim: Neovim) -> str:
     return nvim.wait_note("before the question")
 
 
+@pytest.mark.every_neovim
 def test_copilotchat_gets_the_words_unchanged_and_the_context_as_a_resource(edit: Edit) -> None:
     nvim = edit()
     nvim.lua(COPILOTCHAT)

@@ -12,6 +12,7 @@ from tests.neovim.conftest import Edit
 from tests.shop import write_files, write_many
 
 
+@pytest.mark.every_neovim
 def test_search_lets_the_person_choose_a_place_and_opens_it(edit: Edit, project: Path) -> None:
     nvim = edit(file="README.md")
     nvim.lua("choose = 1")
@@ -64,6 +65,7 @@ def test_a_register_without_clipboard_falls_back_to_the_unnamed_one(edit: Edit) 
     assert "authenticate_user" in nvim.lua("return vim.fn.getreg('\"')")
 
 
+@pytest.mark.every_neovim
 def test_ask_shows_the_prompt_where_no_chat_is_installed(edit: Edit) -> None:
     nvim = edit(register="c")
     nvim.command("Carrel ask how is a login checked?")
@@ -112,6 +114,7 @@ def test_index_beside_a_writer_that_is_stuck_says_what_to_do(edit: Edit, project
     assert len(nvim.notes()) == 2, nvim.notes()
 
 
+@pytest.mark.every_neovim
 def test_status_shows_state_files_and_what_was_left_out(edit: Edit, project: Path) -> None:
     nvim = edit()
     nvim.index()
@@ -160,8 +163,9 @@ def test_cancel_stops_an_index_and_keeps_what_was_finished(edit: Edit, project: 
     assert int(done.split(" added")[0].split()[-1]) + int(done.split(" unchanged")[0].split()[-1]) == 404
 
 
+@pytest.mark.every_neovim
 def test_progress_of_an_automatic_index_is_shown_and_can_be_cancelled(edit: Edit, project: Path) -> None:
-    write_many(project, 1500, 600)
+    write_many(project, 1500, 200)
     nvim = edit(file="src/auth.py", settings={"ragAutoIndex": True, "ragEnabled": True})
     shown = nvim.wait("return require('carrel').status():match(' of 1,504 files') and require('carrel').status()")
     assert re.fullmatch(r"Carrel: indexing, [▰▱]{8} [\d,]+ of 1,504 files.*", shown), shown
@@ -185,6 +189,7 @@ def test_status_line_says_what_the_index_holds(edit: Edit) -> None:
     nvim.wait("return require('carrel').status() == 'Carrel: ready'")
 
 
+@pytest.mark.every_neovim
 def test_wrong_and_incomplete_commands(edit: Edit) -> None:
     nvim = edit()
     nvim.command("Carrel nonsense")

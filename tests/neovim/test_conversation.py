@@ -41,6 +41,7 @@ def roles(asked: Any) -> list[tuple[str, str]]:
     return [(message["role"], message["content"]) for message in asked.body["messages"] if message["role"] != "system"]
 
 
+@pytest.mark.every_neovim
 def test_an_answer_streams_in_with_its_places_and_the_conversation_goes_on(edit: Edit, service: StandIn) -> None:
     nvim = talking(edit, service)
     answer = Reply("`authenticate_user` does it (src/auth.py:1-3). Not src/other.py:7.")
@@ -83,6 +84,7 @@ def test_an_answer_streams_in_with_its_places_and_the_conversation_goes_on(edit:
     assert shown(nvim, "## and now?")[0] == "## and now?"
 
 
+@pytest.mark.every_neovim
 def test_a_question_is_cancelled_by_the_command_and_by_closing_the_window(edit: Edit, service: StandIn) -> None:
     nvim = talking(edit, service)
     service.script = [HANG]

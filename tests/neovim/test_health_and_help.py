@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from tests.neovim.conftest import Edit
 from tests.neovim.nvim import PLUGIN
 
 
+@pytest.mark.every_neovim
 def test_checkhealth_says_what_is_well(edit: Edit, project: Path) -> None:
     nvim = edit(file="src/auth.py", register="c")
     nvim.wait("for _, ready in pairs(require('carrel.server').list()) do return ready end")

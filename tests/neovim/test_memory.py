@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.neovim.conftest import Edit
 from tests.neovim.nvim import PLUGIN
 
@@ -13,6 +14,7 @@ VSCODE = PLUGIN.parent / "vscode/src/receipts/why.ts"
 STATUS = "return require('carrel').status()"
 
 
+@pytest.mark.every_neovim
 def test_a_project_is_offered_once_and_on_indexes_and_remembers_it(edit: Edit, project: Path) -> None:
     before = sorted(path for path in project.rglob("*"))
     nvim = edit(file="src/auth.py", welcome=True)

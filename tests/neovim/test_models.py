@@ -37,6 +37,7 @@ def shown(nvim: Neovim, words: str) -> str:
     return nvim.text()
 
 
+@pytest.mark.every_neovim
 def test_models_are_shown_and_nobody_is_asked_for_looking(edit: Edit) -> None:
     nvim = edit(**REMOTE)
     nvim.lua(PERSON)
@@ -57,6 +58,7 @@ def test_the_bundled_model_sends_nothing(edit: Edit) -> None:
     assert "Text goes:  nowhere, it runs inside Carrel" in text
 
 
+@pytest.mark.every_neovim
 def test_only_the_whole_word_allows(edit: Edit) -> None:
     nvim = edit(**REMOTE)
     nvim.lua(PERSON)

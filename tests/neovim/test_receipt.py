@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from tests.neovim.conftest import Edit
 from tests.neovim.nvim import Neovim
 
@@ -27,6 +28,7 @@ def press(nvim: Neovim, key: str, line: str) -> None:
     nvim.lua("vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(args[1], true, false, true), 'xt', false)", key)
 
 
+@pytest.mark.every_neovim
 def test_receipt_lists_places_scores_words_and_the_text(edit: Edit) -> None:
     nvim = edit(register="c")
     nvim.command("Carrel receipt")
@@ -55,6 +57,7 @@ def test_receipt_says_where_a_question_went(edit: Edit, env: dict[str, str], tmp
     assert "Not searched: past: nothing in the question speaks for it" in nvim.text()
 
 
+@pytest.mark.every_neovim
 def test_a_place_can_be_opened(edit: Edit) -> None:
     nvim = edit()
     ask(nvim)

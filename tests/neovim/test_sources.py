@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.documents import write_documents
 from tests.neovim.conftest import Edit
 from tests.neovim.nvim import Neovim
@@ -21,6 +22,7 @@ def told(nvim: Neovim, words: str) -> str:
     return str(nvim.lua("return table.concat(told, '\\n')"))
 
 
+@pytest.mark.every_neovim
 def test_a_source_is_added_shown_and_removed(edit: Edit, env: dict[str, str], tmp_path: Path) -> None:
     folder = write_documents(tmp_path / "runbooks")
     settings = Path(env["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
