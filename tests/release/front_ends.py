@@ -1,7 +1,7 @@
 """Every front end at work on a small project, as a program of its own: `front_ends.py FOLDER [--alone]`.
 
-With `--alone` it runs in a network that leads nowhere (`unshare --net`). At the end it prints how many packets and connections
-the system refused for want of a route: those that it tries on purpose first, and those of Carrel.
+With `--alone` it runs in a network that leads nowhere (`unshare --net`). At the end it prints which addresses it tried first, on
+purpose, and how many packets and connections of Carrel's the system refused for want of a route.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from carrel.frontends.agents.meeting_place import program  # noqa: E402
 
 ASKED = "How is a login checked against the user table?"
 CARREL = (sys.executable, "-m", "carrel")
+NOWHERE = ("192.0.2.1", "2001:db8::1")
 SETTINGS_OF_OTHERS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
@@ -119,9 +120,9 @@ def refused() -> int:
 
 def try_to_leave() -> None:
     for family, kind, address in (
-        (socket.AF_INET, socket.SOCK_STREAM, "192.0.2.1"),
-        (socket.AF_INET, socket.SOCK_DGRAM, "192.0.2.1"),
-        (socket.AF_INET6, socket.SOCK_STREAM, "2001:db8::1"),
+        (socket.AF_INET, socket.SOCK_STREAM, NOWHERE[0]),
+        (socket.AF_INET, socket.SOCK_DGRAM, NOWHERE[0]),
+        (socket.AF_INET6, socket.SOCK_STREAM, NOWHERE[1]),
     ):
         with suppress(OSError), socket.socket(family, kind) as doomed:
             doomed.connect((address, 53))
@@ -147,7 +148,7 @@ def main() -> None:
     if sys.platform != "win32":
         terminal_agent(project, env)
     if "--alone" in sys.argv:
-        print(json.dumps({"on purpose": on_purpose, "by Carrel": refused() - on_purpose}))
+        print(json.dumps({"on purpose": NOWHERE, "by Carrel": refused() - on_purpose}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Nothing is sent that no setting names: every front end at work, watched from inside and cut off from outside."""
+"""Nothing is sent that no setting names: every front end at work, watched from inside and cut off from outside.
+
+Where the system makes no network namespace (Linux's unshare), and in `make test-long`, it also runs with a network.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.long import LONG
 
 FRONT_ENDS = Path(__file__).with_name("front_ends.py")
 RECORDER = """
@@ -38,23 +42,6 @@ def is_here(host: str) -> bool:
         return host in ("local", "localhost", "None", "")
 
 
-def test_no_front_end_connects_to_another_machine(tmp_path: Path) -> None:
-    recorder, record = tmp_path / "recorder", tmp_path / "connections"
-    recorder.mkdir()
-    (recorder / "sitecustomize.py").write_text(RECORDER, "utf-8")
-    paths = os.pathsep.join(filter(None, (str(recorder), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": paths, "CARREL_TEST_CONNECTIONS": str(record)}
-    work = tmp_path / "w"
-    work.mkdir()
-    done = subprocess.run(
-        [sys.executable, FRONT_ENDS, work], env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    seen = [line.split("\t") for line in record.read_text("utf-8").splitlines()]
-    assert [(event, host) for event, host, _ in seen if not is_here(host)] == []
-    assert len({process for event, _, process in seen if event == "socket.connect"}) >= 2, "the proxy's connection was seen too"
-
-
 def has_namespaces() -> bool:
     try:
         return subprocess.run(["unshare", "--map-root-user", "--net", "true"], capture_output=True, check=False).returncode == 0
@@ -62,10 +49,26 @@ def has_namespaces() -> bool:
         return False
 
 
-@pytest.mark.skipif(not has_namespaces(), reason="this system makes no network namespace (Linux's unshare)")
-def test_every_front_end_works_without_a_network_and_none_tries_to_reach_one(tmp_path_factory: pytest.TempPathFactory) -> None:
-    work = tmp_path_factory.mktemp("a")  # a socket's path has about a hundred bytes
-    command = ["unshare", "--map-root-user", "--net", sys.executable, str(FRONT_ENDS), str(work), "--alone"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+HOW = {has_namespaces(), has_namespaces() and not LONG}
+
+
+@pytest.mark.parametrize("alone", HOW, ids=lambda alone: "without a network" if alone else "with one")
+def test_every_front_end_works_and_none_tries_to_reach_another_machine(
+    tmp_path_factory: pytest.TempPathFactory, alone: bool
+) -> None:
+    work, beside = tmp_path_factory.mktemp("a"), tmp_path_factory.mktemp("b")  # a socket's path has about a hundred bytes
+    (beside / "sitecustomize.py").write_text(RECORDER, "utf-8")
+    paths = os.pathsep.join(filter(None, (str(beside), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": paths, "CARREL_TEST_CONNECTIONS": str(beside / "connections")}
+    command = [sys.executable, str(FRONT_ENDS), str(work)]
+    if alone:
+        command = ["unshare", "--map-root-user", "--net", *command, "--alone"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["by Carrel"] == 0
+    seen = [line.split("\t") for line in (beside / "connections").read_text("utf-8").splitlines()]
+    elsewhere = [(event, host) for event, host, _ in seen if not is_here(host)]
+    told = json.loads(done.stdout.splitlines()[-1]) if alone else {"on purpose": [], "by Carrel": 0}
+    assert bool(elsewhere) == alone, "what is tried on purpose is seen"
+    assert {host for _, host in elsewhere} <= set(told["on purpose"]), elsewhere
+    assert len({process for event, _, process in seen if event == "socket.connect"}) >= 2, "the proxy's connection was seen too"
+    assert told["by Carrel"] == 0
