@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.mcp.hostile import BAD_URIS, HOSTILE
+from tests.support.long import LONG
 
 from carrel.frontends.mcp.resources import build
 
@@ -76,7 +77,7 @@ def test_the_inspector_drives_every_tool_and_resource(server: dict[str, Any], pr
         return json.loads(inspect("tools/call", "--tool-name", tool, *given).stdout)
 
     assert {tool["name"] for tool in json.loads(inspect("tools/list").stdout)["tools"]} == {name for name, _ in CALLS}
-    for name, arguments in CALLS:
+    for name, arguments in CALLS if LONG else CALLS[-1:]:  # a program each; the other client called them all
         assert not call(name, arguments).get("isError"), name
     assert call("search_code", {"query": "login", "limit": -1})["isError"]
     assert "resources" in json.loads(inspect("resources/list").stdout), "none yet, as it asks before the server has loaded"

@@ -237,10 +237,9 @@ async def test_a_root_that_is_no_folder_is_left_out_alone(connect: Connect, proj
         assert "The client names no folder that can be read: the current folder counts" in log.read()
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
-    connect: Connect, project: Path, env: dict[str, str], mode: Any
-) -> None:
+@pytest.fixture
+def home(project: Path, env: dict[str, str]) -> dict[str, Any]:
+    """Make the project the home folder; gives how a client connects that names it, from a folder in it."""
     env["HOME"] = env["USERPROFILE"] = str(project)
     (other := project / "other").mkdir()
     named = [project, project / "src" / "..", other]
@@ -248,7 +247,12 @@ async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
     async def roots(_: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=root.as_uri()) for root in named])  # type: ignore[arg-type]
 
-    async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:
+    return {"cwd": other, "list_roots_callback": roots}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_cannot_name_the_home_folder(connect: Connect, project: Path, home: dict[str, Any], mode: Any) -> None:
+    async with connect(**home, mode=mode) as client:
         message = await refused(client, "search_code", query="login", folder="shop")
         assert f"{project} is your home folder" in message
         assert f"`--root {project}`" in message
@@ -258,13 +262,16 @@ async def test_a_client_cannot_name_the_home_folder_but_a_person_can(
         assert "home folder" in json.dumps(everything)
         states = {folder["folder"]: folder for folder in (await call(client, "index_status"))["folders"]}
         assert "home folder" in states["shop"]["error"]
-    async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
+
+
+async def test_a_person_can_name_the_home_folder(connect: Connect, project: Path, home: dict[str, Any]) -> None:
+    async with connect(project, more=("--roots-by-editor",)) as client:
         assert "carrel index --yes" in await refused(client, "search_code", query="login")
-    async with connect(project, mode=mode) as client:
+    async with connect(project) as client:
         assert (await call(client, "search_code", query="login"))["hits"]
-    async with connect(project, mode=mode, more=("--roots-by-editor",)) as client:
+    async with connect(project, more=("--roots-by-editor",)) as client:
         assert (await call(client, "search_code", query="login"))["hits"]
-    async with connect(cwd=other, mode=mode, list_roots_callback=roots) as client:  # an index of it is no leave for others
+    async with connect(**home) as client:  # an index of it is no leave for others
         assert "home folder" in await refused(client, "search_code", query="login", folder="shop")
 
 
