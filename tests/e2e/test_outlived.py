@@ -21,7 +21,7 @@ from tests.shop import index
 
 from carrel.frontends.common.uris import path_to_uri
 
-STARTS = int(os.environ.get("CARREL_TEST_STARTS", "18"))
+STARTS = int(os.environ.get("CARREL_TEST_STARTS", "9"))
 EDITOR = Path(__file__).with_name("editor.py")
 STAND_IN = Path(__file__).parents[1] / "copilot" / "stand_in.py"
 AT_ONCE = 3

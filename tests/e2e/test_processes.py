@@ -17,7 +17,7 @@ from tests.lsp_client import LspClient, LspError
 from tests.shop import write_many
 from tests.waiting import until
 
-KILLS = int(os.environ.get("CARREL_TEST_KILLS", "15"))
+KILLS = int(os.environ.get("CARREL_TEST_KILLS", "5"))
 
 
 async def roles(*clients: LspClient) -> list[str]:

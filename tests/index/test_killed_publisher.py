@@ -17,7 +17,7 @@ import pytest
 from tests.contract import qdrant_server
 from tests.support import publisher
 
-ROUNDS = int(os.environ.get("CARREL_TEST_KILLS", "20")) // 2
+ROUNDS = int(os.environ.get("CARREL_TEST_KILLS", "8")) // 2
 COLLECTION = f"carrel-kill-{os.getpid()}"
 
 
