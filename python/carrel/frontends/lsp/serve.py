@@ -7,6 +7,7 @@ soon, the tokenizer's table, which is read without the interpreter's lock, is lo
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
@@ -21,15 +22,15 @@ from carrel.system import leftovers
 
 
 def load_lsp_types() -> None:
-    """Import `lsprotocol.types` without the `repr` of its 500 classes; does nothing once it is imported.
+    """Import `lsprotocol.types` without the `repr` and the `==` of its 500 classes; does nothing once it is imported.
 
-    Making these is a third of its import, which is the longest part of the server's start; and what can't be printed can't carry
-    a file's text into a log.
+    Making these is half of its import, which is the longest part of the server's start. Nothing compares messages, and what can't
+    be printed can't carry a file's text into a log. Positions, ranges and locations have a `==` that is written in the library.
     """
     import attrs  # noqa: PLC0415 - after `initialize` is answered
 
     define = attrs.define
-    attrs.define = partial(define, repr=False)
+    attrs.define = partial(define, repr=False, eq=False)
     try:
         import lsprotocol.types  # noqa: F401, PLC0415 - the point of this function
     finally:
@@ -53,6 +54,7 @@ def serve() -> int:
     answered = _answer(params[0], stdout) if params else None
     if params and _asks_soon(params[1]):
         threading.Thread(target=_load_tokenizer, name="carrel-tokenizer", daemon=True).start()
+    gc.disable()  # until all is imported: none of it is garbage
     load_lsp_types()
     from carrel.frontends.lsp.server import run  # noqa: PLC0415
 

@@ -108,6 +108,7 @@ class LspServer:
         self.protocol.feed(first)
         start_reader(self._stdin, lambda body: _on_loop(loop, self._take, body))
         gc.freeze()  # what was imported stays: a collection needn't look at it
+        gc.enable()
         await self._stop.wait()
         code = 1 if self._code is None else self._code
         threading.Thread(target=_leave_after, args=(GRACE_SECONDS + 0.2, code), daemon=True).start()
