@@ -43,7 +43,7 @@ BIN := $(VENV)/bin
 PIP := --quiet --disable-pip-version-check --require-hashes
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel foreign-core windows-smoke arm-smoke
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test lint-types lint-rust lint-others vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel foreign-core windows-smoke arm-smoke
 
 demo: $(VENV)/.built
 	@$(BIN)/carrel demo
@@ -69,6 +69,8 @@ test-long: build
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) $(BIN)/python -m pytest --timeout 3600 tests/fuzz
 	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py tests/e2e/test_processes.py
 	CARREL_TEST_STARTS=$(or $(CARREL_TEST_STARTS),200) $(BIN)/python -m pytest tests/e2e/test_outlived.py
+	CARREL_TEST_LONG=1 $(BIN)/python -m pytest -rs tests/neovim tests/mcp/test_other_clients.py tests/release/test_no_telemetry.py
+	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh languages
 	CARREL_TEST_SOAK=$(or $(CARREL_TEST_SOAK),1) $(BIN)/python -m pytest -rs tests/torture/test_soak.py
 	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_published_cluster.py
 	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_killed_server.py
@@ -92,14 +94,24 @@ MINUTES ?= 60
 torture: build
 	$(BIN)/python -m tests.torture --minutes $(MINUTES)
 
+# Side by side: most use one processor. Each platform has a cache of its own, as mypy keeps one platform's in a folder.
 lint: setup
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint-types lint-types-win32 lint-types-darwin lint-rust lint-others
+
+lint-types:
 	$(BIN)/mypy
-	for system in win32 darwin; do $(BIN)/mypy --platform $$system python/carrel || exit 1; done
-	PYTHONPATH=python $(BIN)/lint-imports --no-cache
+
+lint-types-%:
+	$(BIN)/mypy --platform $* --cache-dir .mypy_cache/$* python/carrel
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+lint-others:
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 	@if command -v luacheck >/dev/null; then cd editors/neovim && luacheck --no-color -q .; \
 	else echo "luacheck is not installed (Debian: apt-get install lua-check): the Neovim plugin's Lua is not checked"; fi
 	@if command -v shellcheck >/dev/null; then shellcheck $$(git ls-files ':(glob).ci/*' '*.sh'); \

@@ -1,16 +1,18 @@
-// node test/editor/language.mjs INSTALL VSIX [PICTURES]: the extension in an editor that is set to German, then to Simplified Chinese. No language pack is
-// installed, so the editor's own texts stay English. With PICTURES, a folder, it keeps screenshots there.
+// node test/editor/language.mjs INSTALL VSIX LANGUAGES [PICTURES]: the extension in an editor that is set to each of these languages, as "de,zh-cn". No
+// language pack is installed, so the editor's own texts stay English. With PICTURES, a folder, it keeps screenshots there.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor.mjs';
 import { writeProject } from './project.mjs';
 
-const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
+const [install, vsix] = process.argv.slice(2, 4).map(path => resolve(path));
+const languages = process.argv[4].split(',');
+const pictures = process.argv[5] && resolve(process.argv[5]);
 const json = file => JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'));
 if (pictures) mkdirSync(pictures, { recursive: true });
 let passed = 0;
 
-for (const language of ['de', 'zh-cn']) {
+for (const language of languages) {
   const texts = json(`l10n/bundle.l10n.${language}.json`);
   const titles = json(`package.nls.${language}.json`);
   const editor = await Editor.start({ install, vsix: [vsix] });
@@ -56,4 +58,4 @@ for (const language of ['de', 'zh-cn']) {
     await editor.stop();
   }
 }
-console.log(`${passed} passed, ${2 - passed} failed`);
+console.log(`${passed} passed, ${languages.length - passed} failed`);
