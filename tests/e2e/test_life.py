@@ -19,29 +19,21 @@ from tests.shop import write_many
 from carrel.frontends.common.transport import frame
 from carrel.frontends.common.uris import path_to_uri
 
+ON_SHARED = pytest.mark.asyncio(loop_scope="module")
+
 
 @pytest.mark.parametrize(
     "variant",
     [
         {},
-        {"capabilities": {}},
         {"processId": None, "rootUri": None, "capabilities": {}},
-        {"rootPath": "{root}", "capabilities": {}},
+        {"rootPath": "{root}", "capabilities": {}, "initializationOptions": {"carrel": {"ragTopK": 3}}},
         {"rootUri": "{uri}", "workspaceFolders": None, "capabilities": {"general": {"positionEncodings": ["utf-8", "utf-16"]}}},
         {
             "workspaceFolders": [{"uri": "vscode-remote://host/x", "name": "x"}, {"uri": "{uri}", "name": "shop"}],
             "capabilities": {},
-        },
-        {
-            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
-            "capabilities": {},
             "initializationOptions": [1],
             "trace": "off",
-        },
-        {
-            "workspaceFolders": [{"uri": "{uri}", "name": "shop"}],
-            "capabilities": {},
-            "initializationOptions": {"carrel": {"ragTopK": 3}},
         },
         {"workspaceFolders": [{"uri": "{uri}", "name": "shop"}], "capabilities": {"window": 5}},
         {"rootUri": "{uri}", "capabilities": {"textDocument": []}, "workspaceFolders": 7},
@@ -141,15 +133,17 @@ async def test_exit_without_shutdown_is_code_one(project: Path, env: dict[str, s
         ("workspace/executeCommand", {"command": "carrel.search", "arguments": [{}]}, -32602),
     ],
 )
-async def test_every_bad_request_gets_an_error(start: Start, project: Path, method: str, params: Any, code: int) -> None:
-    async with start(project) as client:
+@ON_SHARED
+async def test_every_bad_request_gets_an_error(opened: Start, project: Path, method: str, params: Any, code: int) -> None:
+    async with opened(project) as client:
         with pytest.raises(LspError) as caught:
             await client.request(method, params)
         assert caught.value.code == code
 
 
-async def test_rubbish_between_messages_does_no_harm(start: Start, project: Path) -> None:
-    async with start(project) as client:
+@ON_SHARED
+async def test_rubbish_between_messages_does_no_harm(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         for rubbish in (
             b"{",
             b"[]",
@@ -170,8 +164,9 @@ async def test_rubbish_between_messages_does_no_harm(start: Start, project: Path
         assert (await client.request("carrel/status", {}))["state"] == "empty"
 
 
-async def test_bytes_that_belong_to_no_message_are_skipped(start: Start, project: Path) -> None:
-    async with start(project) as client:
+@ON_SHARED
+async def test_bytes_that_belong_to_no_message_are_skipped(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
         assert client.process.stdin
         for garbage in (
             b"\0\0\0",
@@ -313,16 +308,18 @@ async def raw_answer(client: LspClient, identity: int, body: bytes) -> Any:
         b'{"jsonrpc":"2.0","id":901,"method":"carrel/context","params":{"query":"parse \xff config","trigger":"explicit"}}',
     ],
 )
-async def test_half_an_emoji_or_a_broken_byte_does_not_leave_a_chat_waiting(start: Start, project: Path, body: bytes) -> None:
-    async with start(project) as client:
+@ON_SHARED
+async def test_half_an_emoji_or_a_broken_byte_does_not_leave_a_chat_waiting(opened: Start, project: Path, body: bytes) -> None:
+    async with opened(project) as client:
         await client.request("carrel/index", {})
         answer = await raw_answer(client, 901, body)
         assert answer["state"] in ("ready", "indexing"), "the watcher may index once more"
 
 
-async def test_a_request_that_cannot_be_read_is_answered_by_its_id(start: Start, project: Path) -> None:
+@ON_SHARED
+async def test_a_request_that_cannot_be_read_is_answered_by_its_id(opened: Start, project: Path) -> None:
     deep = b"[" * 5000 + b"]" * 5000
-    async with start(project) as client:
+    async with opened(project) as client:
         for body in (b'{"jsonrpc":"2.0","id":901,"method":"carrel/status","params":{"x":' + deep + b"}}", b'{"id":901,"method":'):
             with pytest.raises(LspError) as caught:
                 await raw_answer(client, 901, body)

@@ -41,12 +41,12 @@ SHOWN = "\\x1b[31mred\\x0aFORGED:1-1  1.00\\u202e.py"
         (b"doctor", b"\xff"),
     ],
 )
-def test_bytes_that_are_no_text_are_wrong_usage(project: Path, arguments: tuple[bytes, ...]) -> None:
+def test_bytes_that_are_no_text_are_wrong_usage(run: Run, project: Path, arguments: tuple[bytes, ...]) -> None:
     (project / os.fsdecode(b"\xff")).mkdir()
-    done = subprocess.run([*CARREL, *arguments], capture_output=True, check=False)
-    assert done.returncode == 2
-    assert b"is not UTF-8" in done.stderr
-    assert b"Traceback" not in done.stderr
+    code, _, err = run(*map(os.fsdecode, arguments))
+    assert code == 2
+    assert "is not UTF-8" in err
+    assert "Traceback" not in err
 
 
 @posix_only
@@ -122,21 +122,21 @@ def test_the_index_of_a_folder_that_is_gone_can_be_seen_and_deleted(run: Run, pr
     assert not list((tmp_path / "cache").glob("carrel/indexes/gone-*"))
 
 
-def test_a_cache_that_cannot_be_written_is_told_and_not_called_cleared(project: Path, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_told_and_not_called_cleared(run: Run, tmp_path: Path) -> None:
     cache = tmp_path / "cache" / "carrel" / "indexes"
-    subprocess.run([*CARREL, "index"], check=True, capture_output=True)
+    assert run("index")[0] == 0
     [index] = cache.glob("project-*")
     # A file where the folder's label should be written refuses everybody, root included.
     (index / "workspace.json").unlink()
     (index / "workspace.json").mkdir()
-    done = subprocess.run([*CARREL, "clear"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "was not deleted" in done.stderr
+    code, out, err = run("clear")
+    assert (code, out) == (1, "")
+    assert "was not deleted" in err
     for command in (("search", "password"), ("context", "password"), ("search", "password", "--json")):
-        done = subprocess.run([*CARREL, *command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0
-        assert "can't be written" in done.stderr
-        assert "is read as it was left" in done.stderr
+        code, _, err = run(*command)
+        assert code == 0
+        assert "can't be written" in err
+        assert "is read as it was left" in err
 
 
 def test_doctor_does_not_advise_a_run_that_would_fail(run: Run, tmp_path: Path) -> None:
