@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -20,13 +21,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+gc.disable()  # what is collected stays
+
+
 def pytest_collection_finish() -> None:
-    """Load Hypothesis's module for patterns before any test runs.
+    """Look for garbage from here on, in what came later; load Hypothesis's module for patterns before any test runs.
 
     It is loaded at its first use, and pytest rewrites it: in the middle of a test CPython 3.11 sometimes fails to parse it
     ("AST constructor recursion depth mismatch", CPython's issue 106905: collecting garbage parsed something else meanwhile).
     """
     strategies.from_regex("a").validate()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
