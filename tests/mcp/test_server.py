@@ -213,15 +213,14 @@ async def test_the_clients_roots_are_the_workspace(connect: Connect, project: Pa
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_root_that_is_no_folder_is_left_out_alone(connect: Connect, project: Path, tmp_path: Path, mode: Any) -> None:
+async def test_a_root_that_is_no_folder_is_left_out_alone(connect: Connect, project: Path, tmp_path: Path) -> None:
     named = ["vscode-vfs://github/x", project.as_uri(), "", (tmp_path / "gone").as_uri(), "file:///" + 300 * "x", "untitled:a"]
 
     async def roots(_: Any) -> ListRootsResult:
         return ListRootsResult.model_construct(roots=[Root.model_construct(uri=uri) for uri in named])
 
     with (tmp_path / "log").open("w+") as log:
-        async with connect(cwd=tmp_path, mode=mode, log=log, list_roots_callback=roots) as client:
+        async with connect(cwd=tmp_path, log=log, list_roots_callback=roots) as client:
             assert (await call(client, "search_code", query="login"))["folder"] == "shop"
         log.seek(0)
         warnings = log.read()
@@ -230,7 +229,7 @@ async def test_a_root_that_is_no_folder_is_left_out_alone(connect: Connect, proj
         assert "github" not in warnings
 
         named[1:2] = []
-        async with connect(cwd=project, mode=mode, log=log, list_roots_callback=roots) as client:
+        async with connect(cwd=project, log=log, list_roots_callback=roots) as client:
             assert (await client.read_resource("carrel://code/shop/src/auth.py")).contents
             assert (await call(client, "search_code", query="login"))["folder"] == "shop"
         log.seek(0)
@@ -250,9 +249,8 @@ def home(project: Path, env: dict[str, str]) -> dict[str, Any]:
     return {"cwd": other, "list_roots_callback": roots}
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_client_cannot_name_the_home_folder(connect: Connect, project: Path, home: dict[str, Any], mode: Any) -> None:
-    async with connect(**home, mode=mode) as client:
+async def test_a_client_cannot_name_the_home_folder(connect: Connect, project: Path, home: dict[str, Any]) -> None:
+    async with connect(**home) as client:
         message = await refused(client, "search_code", query="login", folder="shop")
         assert f"{project} is your home folder" in message
         assert f"`--root {project}`" in message

@@ -1,7 +1,8 @@
-"""`carrel ask | chat | review` in processes of their own, with a chat model that plays a script."""
+"""`carrel ask | chat | review`, with a chat model that plays a script."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
+
+from carrel.composition.composition import Composition
 
 PLAYED = """
 import asyncio, json, os, sys
@@ -41,6 +44,8 @@ script = [
 ]
 model = Played(*script, spec=ChatSpec("played", window=16_000))
 Composition.chat_model = lambda self, settings, name=None: model
+"""
+ALONE = f"""{PLAYED}
 from carrel.frontends.cli import main
 from carrel.frontends.common.interrupts import leave_at_once
 leave_at_once()
@@ -69,20 +74,16 @@ def environment(project: Path, asked: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def play(project: Path, environment: dict[str, str]) -> Play:
-    def run(*arguments: str, script: list[Any], stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", PLAYED, *arguments],
-            cwd=project,
-            env={**environment, "SCRIPT": json.dumps(script)},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+def play(run: Run, asked: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    def played(*arguments: str, script: list[Any], stdin: str = "") -> subprocess.CompletedProcess[str]:
+        monkeypatch.setenv("ASKED", str(asked))
+        monkeypatch.setenv("SCRIPT", json.dumps(script))
+        monkeypatch.setattr(Composition, "chat_model", Composition.chat_model)  # which the script replaces
+        exec(PLAYED, {})  # noqa: S102 - as the test of Ctrl-C runs it, in a process of its own
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        return subprocess.CompletedProcess(arguments, *run(*arguments))
 
-    return run
+    return played
 
 
 def test_an_answer_is_streamed_and_its_citations_are_shown(play: Play) -> None:
@@ -238,7 +239,7 @@ def test_a_conversation_keeps_what_was_said(play: Play, asked: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT to one process")
 def test_ctrl_c_stops_the_answer_and_not_the_program(project: Path, environment: dict[str, str]) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", PLAYED, "chat"],
+        [sys.executable, "-c", ALONE, "chat"],
         cwd=project,
         env={**environment, "SCRIPT": json.dumps([ANSWER])},
         stdin=subprocess.PIPE,
