@@ -56,7 +56,7 @@ python-test: build
 	$(BIN)/python -m pytest -rs -n 3 --dist loadfile --durations=40
 
 rust-test:
-	cargo test --locked -p carrel-core -p carrel-hook
+	cargo test --locked -p carrel-core -p carrel-hook --lib --bins --tests
 
 # Copilot's SDK leaves its pipes to the garbage collector.
 REAL := -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
