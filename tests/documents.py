@@ -96,11 +96,14 @@ def word(heading: str, text: str) -> bytes:
     return out.getvalue()
 
 
-def write_documents(root: Path) -> Path:
-    """Make a folder of documents."""
+def write_documents(root: Path, *, converted: bool = True) -> Path:
+    """Make a folder of documents; what a program each converts is left out where it doesn't matter."""
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, "utf-8")
+    if not converted:
+        (root / "atlas.html").unlink()
+        return root
     (root / "vendor-contract.pdf").write_bytes(pdf("The contract with Globex ends in March and must be renewed by legal."))
     (root / "leave.docx").write_bytes(word("Parental leave", "Parental leave is requested eight weeks ahead at the people team."))
     (root / "broken.pdf").write_bytes(b"%PDF-1.4 but nothing of a document follows")

@@ -27,7 +27,7 @@ def write_settings(env: dict[str, str], text: str) -> None:
 
 @pytest.fixture
 def documents(tmp_path: Path, env: dict[str, str]) -> Path:
-    folder = write_documents(tmp_path / "ops" / "runbooks")
+    folder = write_documents(tmp_path / "ops" / "runbooks", converted=False)
     write_settings(env, f"[sources.ops]\nfolder = '{folder}'\noutdatedAfterDays = 3000\n")
     return folder
 
@@ -61,6 +61,7 @@ KINDS = (
 
 
 async def test_every_kind_is_read(start: Start, project: Path, documents: Path) -> None:
+    write_documents(documents)
     async with start(project) as client:
         for query, path, text in KINDS:
             hit = (await found(client, query))["hits"][0]
@@ -81,6 +82,7 @@ async def test_secrets_are_masked_and_code_is_no_document(start: Start, project:
 async def test_a_changed_document_answers_as_it_is_and_an_ignored_one_not_at_all(
     start: Start, project: Path, documents: Path
 ) -> None:
+    write_documents(documents)
     async with start(project) as client:
         await found(client, PHOENIX)
         (documents / "vendor-contract.pdf").write_bytes(pdf("The contract with Globex was given notice of by the wombat."))
@@ -127,6 +129,7 @@ async def test_only_fresh_documents_are_given_where_that_is_asked_for(start: Sta
 
 
 async def test_sources_are_told_with_what_failed(start: Start, project: Path, documents: Path) -> None:
+    write_documents(documents)
     async with start(project) as client:
         before = await client.request("carrel/sources", {})
         assert [(one["id"], one["state"], one["chunks"]) for one in before["sources"]] == [
@@ -142,7 +145,7 @@ async def test_sources_are_told_with_what_failed(start: Start, project: Path, do
 
 
 async def test_only_the_person_names_folders(start: Start, project: Path, tmp_path: Path) -> None:
-    folder = write_documents(tmp_path / "elsewhere")
+    folder = write_documents(tmp_path / "elsewhere", converted=False)
     (project / ".carrel.toml").write_text(f"[sources.theirs]\nfolder = '{folder}'\n", "utf-8")
     async with start(project, sources={"editors": {"folder": str(folder)}}) as client:
         assert [one["id"] for one in (await client.request("carrel/sources", {}))["sources"]] == ["workspace"]
@@ -252,7 +255,7 @@ ASKS = {"experimental": {"carrel": {"confirm": True}}}
 async def test_the_person_adds_and_removes_a_source_in_the_editor(
     start: Start, project: Path, tmp_path: Path, env: dict[str, str], allowed: bool
 ) -> None:
-    folder = write_documents(tmp_path / "elsewhere")
+    folder = write_documents(tmp_path / "elsewhere", converted=False)
     settings = Path(env["XDG_CONFIG_HOME"]) / "carrel" / "settings.toml"
     async with start(project, capabilities=ASKS) as client:
         asked: list[Any] = []
@@ -296,6 +299,8 @@ async def test_nobody_is_asked_about_a_source_that_can_not_be(start: Start, proj
 
 async def test_a_client_that_asks_nobody_changes_no_source(start: Start, project: Path, tmp_path: Path) -> None:
     async with start(project) as client:
-        added = await client.request("carrel/sources/add", {"id": "ops", "place": str(write_documents(tmp_path / "elsewhere"))})
+        added = await client.request(
+            "carrel/sources/add", {"id": "ops", "place": str(write_documents(tmp_path / "elsewhere", converted=False))}
+        )
         assert (added["changed"], "in a terminal" in added["problem"]) == (False, True)
         assert [one["id"] for one in (await client.request("carrel/sources", {}))["sources"]] == ["workspace"]

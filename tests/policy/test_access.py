@@ -39,7 +39,7 @@ def log() -> FakeAuditLog:
 
 @pytest.fixture
 async def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: FakeAuditLog) -> AsyncIterator[Workspace]:
-    documents, own = write_documents(tmp_path / "ops"), tmp_path / "settings.toml"
+    documents, own = write_documents(tmp_path / "ops", converted=False), tmp_path / "settings.toml"
     own.write_text(
         f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.ops]\nfolder = '{documents}'\n"
         '[allow]\nmcp = ["search", "tools"]\nproxy = []\n',

@@ -54,7 +54,7 @@ async def workspace(
 ) -> AsyncIterator[Workspace]:
     for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
-    documents, own = write_documents(tmp_path / "ops"), tmp_path / "settings.toml"
+    documents, own = write_documents(tmp_path / "ops", converted=False), tmp_path / "settings.toml"
     own.write_text(
         f"cacheFolder = '{tmp_path / 'cache'}'\nragEnabled = true\n[sources.docs]\nfolder = '{documents}'\n"
         f"[tools.servers.ops]\ncommand = '{sys.executable}'\nargs = ['{SERVER}', '{calls}']\n"
