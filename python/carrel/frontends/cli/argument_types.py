@@ -58,11 +58,6 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def add_json(command: ArgumentParser) -> None:
-    """Add `--json`, which every command has that gives a result."""
-    command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
-
-
 def add_scope(command: ArgumentParser) -> None:
     """Add whose settings are meant: those of the user, or of a folder."""
     scope = command.add_mutually_exclusive_group()

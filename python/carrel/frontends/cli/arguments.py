@@ -11,13 +11,12 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from carrel.frontends.cli.argument_types import (
     Commands,
-    add_json,
     did_you_mean,
     path,
     place,
@@ -54,7 +53,6 @@ def add_searches(commands: Commands) -> None:
     search.add_argument("--assess", action="store_true", help=ASSESS)
     _history(search)
     _filters(search)
-    add_json(search)
 
     context = commands.add_parser("context", help="print the context that a chat request would get")
     _query(context)
@@ -67,13 +65,11 @@ def add_searches(commands: Commands) -> None:
     )
     _history(context)
     _filters(context)
-    add_json(context)
 
     files = commands.add_parser("files", help="find the files that answer a query best")
     _query(files)
     files.add_argument("--limit", type=positive, default=5, metavar="N", help="files at most (5)")
     _filters(files)
-    add_json(files)
 
     localize = commands.add_parser(
         "localize",
@@ -86,7 +82,6 @@ def add_searches(commands: Commands) -> None:
     source.add_argument("--file", metavar="FILE", help='a file that holds the text; "-" for standard input')
     localize.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder of code (the current one)")
     localize.add_argument("--limit", type=positive, default=10, metavar="N", help="files, and functions, at most (10)")
-    add_json(localize)
 
     compare = commands.add_parser("compare", help="compare what whole files and retrieved chunks cost for one question")
     _query(compare)
@@ -94,12 +89,10 @@ def add_searches(commands: Commands) -> None:
     compare.add_argument("--tokens", type=positive, default=4_000, metavar="N", help="budget of the chunks in tokens (4000)")
     compare.add_argument("--answers", action="store_true", help="have the chat model that is set answer both ways, side by side")
     compare.add_argument("--model", metavar="NAME", help="with --answers: another model of the provider that is set")
-    add_json(compare)
 
     explain = commands.add_parser("explain", help="say why a line was or wasn't found")
     _query(explain)
     explain.add_argument("place", type=place, metavar="FILE:LINE", help="file relative to the folder, and a line of it")
-    add_json(explain)
 
 
 def add_conversations(commands: Commands) -> None:
@@ -114,7 +107,6 @@ def add_conversations(commands: Commands) -> None:
     ask.add_argument("query", type=query, metavar="QUESTION")
     ask.add_argument("--assess", action="store_true", help=ASSESS)
     _common(ask)
-    add_json(ask)
 
     chat = commands.add_parser(
         "chat",
@@ -133,7 +125,6 @@ def add_conversations(commands: Commands) -> None:
     review.add_argument("title", type=query, metavar="TITLE", help="the issue in a line")
     review.add_argument("--body", metavar="FILE", help='a file with the rest of it; "-" for standard input')
     _common(review)
-    add_json(review)
 
 
 def _common(command: ArgumentParser) -> None:
@@ -168,6 +159,7 @@ def _filters(command: ArgumentParser) -> None:
 
 _USUAL_ACTIONS = {"agents": "status", "models": "list", "sources": "list", "store": "status", "tools": "list"}
 """The actions of commands that are typed without one."""
+_NO_RESULT = ("serve", "agents serve", "proxy", "copilot-proxy", "chat", "batch", "demo")
 
 
 class WrongUsage(Exception):
@@ -186,6 +178,13 @@ class _Parser(ArgumentParser):
         if self.epilog:  # examples, a line each
             self.formatter_class = RawDescriptionHelpFormatter
         self.set_defaults(parser=self)  # the innermost one counts
+        self.inner: Mapping[str, Any] = {}
+
+    def add_subparsers(self, **more: Any) -> Any:
+        """Add commands or actions, and remember them."""
+        commands = super().add_subparsers(**more)
+        self.inner = commands.choices
+        return commands
 
     def error(self, message: str) -> NoReturn:
         raise WrongUsage(message, self.format_usage())
@@ -233,7 +232,7 @@ def _name_folder_once(parsed: Namespace, command: _Parser) -> None:
 
 def parser() -> ArgumentParser:
     """Build the parser of all commands; it raises `WrongUsage`."""
-    top: ArgumentParser = _Parser(
+    top = _Parser(
         prog="carrel", description="Find the parts of your own code that a chat request is about, and put them in front of it."
     )
     top.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
@@ -252,7 +251,6 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="for hooks: lowest priority, no output, no error if another Carrel is indexing",
     )
-    add_json(index)
 
     add_searches(commands)
     add_conversations(commands)
@@ -267,7 +265,16 @@ def parser() -> ArgumentParser:
     add_selftest(commands)
     add_proxies(commands)
     add_tools(commands)
+    _add_json(top)
     return top
+
+
+def _add_json(command: _Parser, name: str = "") -> None:
+    """Add `--json` to every command and action that gives one result."""
+    for inner, parser in command.inner.items():
+        _add_json(parser, f"{name} {inner}")
+    if not command.inner and name.strip() not in _NO_RESULT:
+        command.add_argument("--json", action="store_true", help="print one JSON value and nothing else")
 
 
 def _add_maintenance(commands: Commands) -> None:
@@ -279,7 +286,6 @@ def _add_maintenance(commands: Commands) -> None:
     ):
         command = commands.add_parser(name, help=text)
         _folder(command)
-        add_json(command)
 
     batch = commands.add_parser("batch", help="answer many queries: JSON lines {id, repo_dir, query, k} in, {id, results} out")
     batch.add_argument("file", metavar="FILE", help='a file of JSON lines, "-" for standard input')
@@ -295,7 +301,6 @@ def _add_maintenance(commands: Commands) -> None:
     hook = commands.add_parser("hook", help="index in the background after commits, merges, checkouts and rebases")
     hook.add_argument("action", choices=("install", "remove"))
     _folder(hook)
-    add_json(hook)
 
 
 class _Version(Action):

@@ -9,7 +9,7 @@ from argparse import REMAINDER, ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
 from pathlib import Path
 
-from carrel.frontends.cli.argument_types import Commands, add_json, add_scope, count, path, port, positive, query
+from carrel.frontends.cli.argument_types import Commands, add_scope, count, path, port, positive, query
 from carrel.model.kinds import AUDIT_KINDS
 from carrel.model.kinds import KINDS as STORES
 
@@ -20,11 +20,8 @@ def add_models(commands: Commands) -> None:
     """Add both commands."""
     models = commands.add_parser("models", help="choose models beside the bundled one, and see where their text goes")
     actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, text in (
-        ("list", "show the models that are set, and the providers that can be"),
-        ("check", "ask each model for as little as it can answer"),
-    ):
-        add_json(actions.add_parser(name, help=text))
+    actions.add_parser("list", help="show the models that are set, and the providers that can be")
+    actions.add_parser("check", help="ask each model for as little as it can answer")
 
     chosen = actions.add_parser(
         "set",
@@ -42,14 +39,12 @@ def add_models(commands: Commands) -> None:
     chosen.add_argument("--dimensions", type=positive, metavar="N", help="numbers of a vector")
     chosen.add_argument("--window", type=positive, metavar="N", help="tokens of a chat model's prompt and answer together")
     chosen.add_argument("--price", type=float, metavar="DOLLARS", help="for a million tokens sent")
-    add_json(chosen)
 
     key = actions.add_parser("key", help="keep a provider's key in the system's keyring")
     key.add_argument("provider", metavar="PROVIDER")
     how = key.add_mutually_exclusive_group()
     how.add_argument("--stdin", action="store_true", help="read the key from standard input instead of asking")
     how.add_argument("--remove", action="store_true", help="delete it")
-    add_json(key)
 
     confirm = commands.add_parser(
         "confirm",
@@ -62,7 +57,6 @@ def add_models(commands: Commands) -> None:
     what = confirm.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="show what is allowed")
     what.add_argument("--withdraw", action="store_true", help="allow it no more")
-    add_json(confirm)
 
 
 def add_sources(commands: Commands) -> None:
@@ -94,7 +88,6 @@ def add_sources(commands: Commands) -> None:
     added.add_argument("--git", action="store_true", help="the history of a repository, in place of documents")
     added.add_argument("--description", metavar="TEXT", help="one line on what it holds, for whoever chooses between sources")
     added.add_argument("--outdated-after", type=positive, metavar="DAYS", help="mark documents that are older as outdated")
-    add_json(added)
 
     removed = actions.add_parser(
         "remove",
@@ -102,7 +95,6 @@ def add_sources(commands: Commands) -> None:
         epilog="example:\n  carrel sources remove runbooks",
     )
     removed.add_argument("id", metavar="ID", help="what `carrel sources list` calls it")
-    add_json(removed)
 
     listed = actions.add_parser(
         "list",
@@ -111,7 +103,6 @@ def add_sources(commands: Commands) -> None:
     )
     listed.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the workspace folder (the current one)")
     listed.add_argument("--index", action="store_true", help="bring the index of each up to date before")
-    add_json(listed)
 
 
 def add_publish(commands: Commands) -> None:
@@ -129,7 +120,6 @@ def add_publish(commands: Commands) -> None:
     publish.add_argument("--key", default="", metavar="PLACE", help="where the server's key is: env:NAME, keyring or none")
     publish.add_argument("--allow-dirty", action="store_true", help="publish files that differ from the commit as they are")
     publish.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the repository's folder (the current one)")
-    add_json(publish)
 
 
 def add_store(commands: Commands) -> None:
@@ -138,7 +128,7 @@ def add_store(commands: Commands) -> None:
     actions = store.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     status = actions.add_parser("status", help="open the store and say what it holds and what waits")
-    _path(status)
+    status.add_argument("--path", type=path, default=Path(), metavar="FOLDER", help="the project (this folder)")
 
     migrate = actions.add_parser(
         "migrate",
@@ -152,7 +142,7 @@ def add_store(commands: Commands) -> None:
         "kind",
         help=f"the store to fill: {', '.join(STORES)}, or what an installed package offers; `segments` is the index alone",
     )
-    _path(migrate)
+    migrate.add_argument("--path", type=path, default=Path(), metavar="FOLDER", help="the project (this folder)")
     migrate.add_argument("--url", default="", help="of Qdrant's server")
     migrate.add_argument("--key", default="", metavar="PLACE", help="where its key is: env:NAME, keyring or none")
     migrate.add_argument("--collection", default="", metavar="NAME", help="in place of `carrel-…`")
@@ -163,7 +153,7 @@ def add_store(commands: Commands) -> None:
         help="compare the ids of all vectors in the store with those of the index; exit code 1 where they differ",
         epilog="example:\n  carrel store verify --mend",
     )
-    _path(verify)
+    verify.add_argument("--path", type=path, default=Path(), metavar="FOLDER", help="the project (this folder)")
     verify.add_argument("--mend", action="store_true", help="add what is missing there, and delete what is too much")
 
     install = actions.add_parser(
@@ -173,8 +163,6 @@ def add_store(commands: Commands) -> None:
         epilog="example:\n  carrel store install",
     )
     install.add_argument("--digest", metavar="SHA256", help="of the archive, in place of the published one")
-    for command in (status, migrate, verify, install):
-        add_json(command)
 
 
 def add_selftest(commands: Commands) -> None:
@@ -188,11 +176,6 @@ def add_selftest(commands: Commands) -> None:
     )
     selftest.add_argument("--live", action="store_true", help="ask GitHub itself, with the token that Copilot's plugins keep")
     selftest.add_argument("--qdrant", type=path, metavar="PROGRAM", help="Qdrant's program, in place of the one that is found")
-    add_json(selftest)
-
-
-def _path(command: ArgumentParser) -> None:
-    command.add_argument("--path", type=path, default=path("."), metavar="FOLDER", help="the project (this folder)")
 
 
 RISKS = ("safe", "moderate", "dangerous")
@@ -227,7 +210,6 @@ def add_tools(commands: Commands) -> None:
     add.add_argument("--file", type=path, metavar="FILE", help="a TOML or JSON file that describes tools")
     add.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that the program gets (repeatable)")
     add.add_argument("--cwd", type=path, metavar="PATH", help="the folder that the program runs in")
-    add_json(add)
 
     remove = actions.add_parser(
         "remove",
@@ -235,7 +217,6 @@ def add_tools(commands: Commands) -> None:
         epilog="example:\n  carrel tools remove git",
     )
     remove.add_argument("name", metavar="NAME")
-    add_json(remove)
 
     for name, text in (
         ("refresh", "read sources again: servers are started, asked and stopped"),
@@ -243,7 +224,6 @@ def add_tools(commands: Commands) -> None:
     ):
         action = actions.add_parser(name, help=text, epilog=f"example:\n  carrel tools {name} git")
         action.add_argument("names", nargs="*", metavar="NAME", help="of sources (all of them)")
-        add_json(action)
 
     listed = actions.add_parser(
         "list",
@@ -251,7 +231,6 @@ def add_tools(commands: Commands) -> None:
         epilog="examples:\n  carrel tools list\n  carrel tools list --export openai",
     )
     listed.add_argument("--export", choices=("openai", "anthropic", "mcp"), help="print approved tools as schemas of this form")
-    add_json(listed)
 
     search = actions.add_parser(
         "search",
@@ -262,7 +241,6 @@ def add_tools(commands: Commands) -> None:
     search.add_argument("--limit", type=positive, default=5, metavar="N", help="tools at most (5)")
     search.add_argument("--risk", choices=RISKS, help="the highest risk that they may have")
     search.add_argument("--tag", action="append", default=[], metavar="TAG", help="that they must have (repeatable)")
-    add_json(search)
 
     pipeline = commands.add_parser("pipeline", help="check and run pipelines of tools")
     actions = pipeline.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -276,7 +254,6 @@ def add_tools(commands: Commands) -> None:
         action.add_argument("--path", type=path, default=Path(), metavar="PATH", help="the folder that tools search (current)")
         if name == "run":
             action.add_argument("--dry-run", action="store_true", help="check it and show its steps, and run nothing")
-        add_json(action)
 
 
 def add_audit(commands: Commands) -> None:
@@ -293,7 +270,6 @@ def add_audit(commands: Commands) -> None:
     )
     audit.add_argument("--limit", type=positive, default=50, metavar="N", help="show the newest N entries (50)")
     audit.add_argument("--export", type=Path, metavar="FILE", help="write all entries into a new file, as JSON lines")
-    add_json(audit)
 
 
 MCP_CLIENTS = ("vscode", "claude", "cursor", "zed", "jetbrains", "copilot-cli", "codex", "gemini", "opencode", "qwen")
@@ -327,14 +303,10 @@ def add_mcp(commands: Commands) -> None:
     mcp.add_argument("--structured", action="store_true", help="give results as values too, and list their schemas")
     mcp.add_argument("--settings", default="{}", metavar="JSON", help="settings over those of your settings file, as an object")
     actions = mcp.add_subparsers(dest="action", metavar="ACTION")
-    for name, text in (
-        ("install", "enter Carrel in an assistant's configuration file"),
-        ("uninstall", "take it out again"),
-    ):
+    for name, text in (("install", "enter Carrel in an assistant's configuration file"), ("uninstall", "take it out again")):
         action = actions.add_parser(name, help=text)
         action.add_argument("--client", required=True, choices=MCP_CLIENTS, help="whose configuration")
         add_scope(action)
-        add_json(action)
 
 
 def add_agents(commands: Commands) -> None:
@@ -360,9 +332,7 @@ def add_agents(commands: Commands) -> None:
             action.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
         if name == "install":
             action.add_argument("--yes", action="store_true", help="write without asking")
-        add_json(action)
-    last = actions.add_parser("last", help="show what was added to the last prompts")
-    add_json(last)
+    actions.add_parser("last", help="show what was added to the last prompts")
     actions.add_parser("serve")  # without help it isn't listed: the first prompt starts it
 
 
