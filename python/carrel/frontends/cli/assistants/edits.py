@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import tomlkit
 
@@ -19,32 +19,6 @@ from carrel.settings.settings_writer import with_table
 
 Mine = Callable[[Any], bool]
 """Tell whether a value looks like one that some version of Carrel's installer wrote."""
-
-
-class Edit(Protocol):
-    """One thing that comes into a file, and out of it again."""
-
-    @property
-    def value(self) -> Any:
-        """Give what install puts there."""
-        ...
-
-    @property
-    def mine(self) -> Mine:
-        """Tell what looks like install's."""
-        ...
-
-    def standing(self, text: str) -> Any:
-        """Return what stands in its place; None where nothing does. Raises `CarrelError` if the text can't be read."""
-        ...
-
-    def put(self, text: str, value: Any = None) -> str:
-        """Put the value there, install's own by default, in place of what stands there."""
-        ...
-
-    def drop(self, text: str, original: str) -> str:
-        """Take it out, and the objects around it when nothing is left in them and they were not in the original text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +86,29 @@ class Table:
 
     def standing(self, text: str) -> Any:
         """Return what has its name."""
-        return _table_at(text, self.path)
+        return _inner(_parsed_toml(text), self.path)
 
     def put(self, text: str, value: Any = None) -> str:
-        """Set the table."""
-        return _put_table(text, self.path, self.value if value is None else value)
+        """Set the table, which holds plain values; a new one comes last."""
+        value, before = self.value if value is None else value, _parsed_toml(text)
+        standing = _inner(before, self.path)
+        if standing == value:
+            return text
+        after = with_table(text, self.path, value) if standing is not None else None
+        if after is None:
+            rest = _without_table(text, self.path) if standing is not None else text
+            end = newline_of(text)
+            head = ".".join(tomlkit.key(key).as_string() for key in self.path)
+            gap = "" if not rest.strip() else end if rest.endswith("\n") else end * 2
+            after = rest + gap + f"[{head}]\n{tomlkit.dumps(value)}".replace("\n", end)
+        return _checked_toml(after, _with_inner(before, self.path, value))
 
     def drop(self, text: str, original: str) -> str:  # noqa: ARG002 - a table brings none around it
-        """Remove the table."""
-        return _drop_table(text, self.path)
+        """Remove the table with all in it."""
+        before = _parsed_toml(text)
+        if _inner(before, self.path) is None:
+            return text
+        return _checked_toml(_without_table(text, self.path), _with_inner(before, self.path, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +131,15 @@ class Whole:
         return original
 
 
+Edit: TypeAlias = Entry | Item | Table | Whole
+"""One thing that comes into a file, and out of it again.
+
+`standing` returns what stands in its place, None where nothing does; it raises `CarrelError` if the text can't be read. `put`
+puts a value there, install's own by default, in place of what stands there. `drop` takes it out, and the objects around it when
+nothing is left in them and they were not in the original text.
+"""
+
+
 def _depth(original: str, path: tuple[str, ...]) -> int:
     """Return how many objects on the way to an entry were in a text; none if it can't be read."""
     try:
@@ -153,33 +150,6 @@ def _depth(original: str, path: tuple[str, ...]) -> int:
 
 class BadToml(CarrelError):
     """The text isn't TOML, or the table can't be edited where it stands."""
-
-
-def _put_table(text: str, path: tuple[str, ...], value: dict[str, object]) -> str:
-    """Set a table, which holds plain values; a new one comes last."""
-    before = _parsed_toml(text)
-    standing = _inner(before, path)
-    if standing == value:
-        return text
-    after = with_table(text, path, value) if standing is not None else None
-    if after is None:
-        rest = _without_table(text, path) if standing is not None else text
-        end = newline_of(text)
-        block = f"[{'.'.join(tomlkit.key(key).as_string() for key in path)}]\n{tomlkit.dumps(value)}".replace("\n", end)
-        gap = "" if not rest.strip() else end if rest.endswith("\n") else end * 2
-        after = rest + gap + block
-    return _checked_toml(after, _with_inner(before, path, value))
-
-
-def _drop_table(text: str, path: tuple[str, ...]) -> str:
-    """Remove a table with all in it."""
-    before = _parsed_toml(text)
-    return text if _inner(before, path) is None else _checked_toml(_without_table(text, path), _with_inner(before, path, None))
-
-
-def _table_at(text: str, path: tuple[str, ...]) -> Any:
-    """Return the table; None where there is none. Raises `BadToml`."""
-    return _inner(_parsed_toml(text), path)
 
 
 def _without_table(text: str, path: tuple[str, ...]) -> str:

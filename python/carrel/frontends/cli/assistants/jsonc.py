@@ -148,10 +148,8 @@ def _value(text: str, at: int, depth: int) -> Node:
     if depth > _DEEPEST:
         raise _bad(text, at, "fewer levels")
     head = text[at : at + 1]
-    if head == "{":
+    if head and head in "{[":
         return _members(text, at, depth)
-    if head == "[":
-        return _items(text, at, depth)
     if match := (_STRING if head == '"' else _PLAIN).match(text, at):
         try:
             return Node(at, match.end(), json.loads(match[0]))
@@ -161,28 +159,23 @@ def _value(text: str, at: int, depth: int) -> Node:
 
 
 def _members(text: str, start: int, depth: int) -> Node:
-    members: list[tuple[int, str | int, Node]] = []
-    at = _skip(text, start + 1)
-    while text[at : at + 1] != "}":
-        key = _STRING.match(text, at)
-        colon = _skip(text, key.end()) if key else at
-        if key is None or text[colon : colon + 1] != ":":
-            raise _bad(text, colon, "a name and a colon")
-        name = _value(text, at, depth)  # a string may hold an escape that is none
-        value = _value(text, _skip(text, colon + 1), depth + 1)
-        members.append((at, name.value, value))
-        at = _part(text, value.end, "}")
-    return Node(start, at + 1, {name: value.value for _, name, value in members}, tuple(members))
-
-
-def _items(text: str, start: int, depth: int) -> Node:
-    items: list[tuple[int, str | int, Node]] = []
-    at = _skip(text, start + 1)
-    while text[at : at + 1] != "]":
-        item = _value(text, at, depth + 1)
-        items.append((at, len(items), item))
-        at = _part(text, item.end, "]")
-    return Node(start, at + 1, [item.value for _, _, item in items], tuple(items))
+    """Read an object or a list."""
+    is_object, members = text[start] == "{", list[tuple[int, str | int, Node]]()
+    close, at = "}" if is_object else "]", _skip(text, start + 1)
+    while text[at : at + 1] != close:
+        begin, name = at, len(members)
+        if is_object:
+            key = _STRING.match(text, at)
+            colon = _skip(text, key.end()) if key else at
+            if key is None or text[colon : colon + 1] != ":":
+                raise _bad(text, colon, "a name and a colon")
+            name = _value(text, at, depth).value  # a string may hold an escape that is none
+            at = _skip(text, colon + 1)
+        value = _value(text, at, depth + 1)
+        members.append((begin, name, value))
+        at = _part(text, value.end, close)
+    values = {name: value.value for _, name, value in members}
+    return Node(start, at + 1, values if is_object else list(values.values()), tuple(members))
 
 
 def _part(text: str, at: int, close: str) -> int:
