@@ -281,11 +281,11 @@ def qdrant_program(settings: StoreSettings) -> Path | None:
     return qdrant_process.find_program(qdrant_folder(), settings.program)
 
 
-async def find_qdrant(proxy: str, digest: str | None = None) -> Download:
+async def find_qdrant(proxy: str) -> Download:
     """Return what would be downloaded for this machine. Raises `ProviderError`."""
     from carrel.extensions.stores import qdrant_install
 
-    return await qdrant_install.find(qdrant_install.archive_name(), digest=digest, proxy=proxy)
+    return await qdrant_install.find(qdrant_install.archive_name(), proxy=proxy)
 
 
 async def install_qdrant(download: Download, proxy: str, progress: Callable[[int, int], None]) -> Path:

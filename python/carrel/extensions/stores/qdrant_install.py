@@ -11,11 +11,12 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -66,26 +67,25 @@ def archive_name(system: str = sys.platform, machine: str = "") -> str:
 async def find(
     name: str,
     *,
-    digest: str | None = None,
     releases: str = RELEASES,
     proxy: str = "",
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Download:
-    """Ask the releases for the archive. `digest` stands in for the published one. Raises `ProviderError`."""
-    async with _client(proxy, transport) as client:
-        answer = await _get(client, f"{releases}/tags/v{VERSION}", _origin(releases))
+    """Ask the releases for the archive. Raises `ProviderError`."""
+    async with _opened(f"{releases}/tags/v{VERSION}", proxy, transport) as answer:
+        await answer.aread()
         try:
-            assets = (await _body(answer)).json()["assets"]
+            assets = answer.json()["assets"]
             asset: dict[str, Any] = next(asset for asset in assets if asset["name"] == name)
             url, size = str(asset["browser_download_url"]), int(asset.get("size") or 0)
             published = str(asset.get("digest") or "")
         except (ValueError, KeyError, TypeError, StopIteration):
             raise ProviderError(f"The release {VERSION} of Qdrant has no archive {name}", "Install Qdrant yourself.") from None
-    checksum = digest or (published.removeprefix("sha256:") if published.startswith("sha256:") else "")
-    if len(checksum) != 64:
-        raise ProviderError(f"No digest is published for {name}", "Give its SHA-256 yourself, or install Qdrant yourself.")
-    _check_origin(url, _origin(releases))
-    return Download(url, checksum.lower(), size)
+    kind, _, digest = published.partition(":")
+    if kind != "sha256" or len(digest) != 64:
+        raise ProviderError(f"No digest is published for {name}", "Install Qdrant yourself.")
+    _check_origin(url, releases)
+    return Download(url, digest.lower(), size)
 
 
 async def install(
@@ -105,8 +105,8 @@ async def install(
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".qdrant-", dir=folder) as scratch:
             archive = Path(scratch) / "archive"
-            async with _client(proxy, transport) as client:
-                await _fetch(client, download, archive, progress)
+            async with _opened(download.url, proxy, transport) as response:
+                await _fetch(response, download, archive, progress)
             unpacked = Path(scratch) / "program"
             _unpack(archive, unpacked, zipped=urlsplit(download.url).path.endswith(".zip"))
             unpacked.chmod(0o755)
@@ -118,27 +118,48 @@ async def install(
     return target
 
 
-def _client(proxy: str, transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
-    return httpx.AsyncClient(proxy=proxy or None, transport=transport, timeout=httpx.Timeout(60, connect=10))
+@asynccontextmanager
+async def _opened(url: str, proxy: str, transport: httpx.AsyncBaseTransport | None) -> AsyncIterator[httpx.Response]:
+    """Give the answer of a URL, after redirects to encrypted places only; no key is ever sent. Raises `ProviderError`."""
+
+    async def check(request: httpx.Request) -> None:
+        _check_origin(str(request.url), url)
+
+    client = httpx.AsyncClient(
+        proxy=proxy or None,
+        transport=transport,
+        timeout=httpx.Timeout(60, connect=10),
+        follow_redirects=True,
+        max_redirects=_REDIRECTS,
+        event_hooks={"request": [check]},
+    )
+    has_begun = False
+    try:
+        async with client, client.stream("GET", url) as response:
+            if not response.is_success:
+                raise ProviderError(f"{response.url.host} answered {response.status_code}", "Try again later.", retryable=True)
+            has_begun = True
+            yield response
+    except httpx.TooManyRedirects:
+        raise ProviderError("The download was sent from place to place without an end; nothing was installed.") from None
+    except httpx.HTTPError as error:
+        kind = type(error).__name__
+        if has_begun:
+            raise ProviderError(f"The download was cut ({kind}); nothing was installed.", retryable=True) from None
+        raise ProviderError(f"{error.request.url.host} can't be reached ({kind})", "Check the network.", retryable=True) from None
 
 
-async def _fetch(client: httpx.AsyncClient, download: Download, target: Path, progress: Progress) -> None:
-    response = await _get(client, download.url, _origin(download.url))
+async def _fetch(response: httpx.Response, download: Download, target: Path, progress: Progress) -> None:
     digest, done = hashlib.sha256(), 0
     total = int(response.headers.get("content-length", "0")) or download.bytes
-    try:
-        with target.open("wb") as file:
-            async for piece in response.aiter_bytes():
-                done += len(piece)
-                if done > MOST_BYTES:
-                    raise ProviderError(f"The archive is larger than {MOST_BYTES // 1_000_000} MB; nothing was installed.")
-                digest.update(piece)
-                file.write(piece)
-                progress(done, total)
-    except httpx.HTTPError as error:
-        raise ProviderError(f"The download was cut ({type(error).__name__}); nothing was installed.", retryable=True) from None
-    finally:
-        await response.aclose()
+    with target.open("wb") as file:
+        async for piece in response.aiter_bytes():
+            done += len(piece)
+            if done > MOST_BYTES:
+                raise ProviderError(f"The archive is larger than {MOST_BYTES // 1_000_000} MB; nothing was installed.")
+            digest.update(piece)
+            file.write(piece)
+            progress(done, total)
     if digest.hexdigest() != download.digest:
         raise ProviderError(
             f"The archive has the SHA-256 {digest.hexdigest()}, not {download.digest}; nothing was installed",
@@ -146,72 +167,34 @@ async def _fetch(client: httpx.AsyncClient, download: Download, target: Path, pr
         )
 
 
-async def _get(client: httpx.AsyncClient, url: str, origin: str) -> httpx.Response:
-    """Ask for a URL, following redirects to encrypted places only; no key is ever sent."""
-    for _ in range(_REDIRECTS):
-        _check_origin(url, origin)
-        try:
-            response = await client.send(client.build_request("GET", url), stream=True)
-        except httpx.HTTPError as error:
-            host = urlsplit(url).hostname
-            raise ProviderError(
-                f"{host} can't be reached ({type(error).__name__})", "Check the network.", retryable=True
-            ) from None
-        if not response.has_redirect_location:
-            break
-        url = urljoin(url, response.headers["location"])
-        await response.aclose()
-    else:
-        raise ProviderError("The download was sent from place to place without an end; nothing was installed.")
-    if not response.is_success:
-        await response.aclose()
-        raise ProviderError(f"{urlsplit(url).hostname} answered {response.status_code}", "Try again later.", retryable=True)
-    return response
-
-
-async def _body(response: httpx.Response) -> httpx.Response:
-    try:
-        await response.aread()
-    except httpx.HTTPError as error:
-        raise ProviderError(f"The answer was cut ({type(error).__name__})", retryable=True) from None
-    return response
-
-
-def _origin(url: str) -> str:
-    return urlsplit(url).netloc
-
-
 def _check_origin(url: str, origin: str) -> None:
     """Refuse a place that isn't encrypted, unless it is where a stand-in on this machine was asked."""
     parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.netloc) and is_loopback(origin)):
+    local = is_loopback(parts.netloc) and is_loopback(urlsplit(origin).netloc)
+    if parts.scheme == "https" or (parts.scheme == "http" and local):
         return
     raise ProviderError(f"The download leads to {parts.scheme}://{parts.hostname}, which isn't encrypted; nothing was installed.")
 
 
 def _unpack(archive: Path, target: Path, *, zipped: bool) -> None:
     """Write the program that the archive holds to `target`; nothing else of it is looked at."""
-    wanted = {"qdrant", "qdrant.exe"}
     try:
-        if zipped:
-            with zipfile.ZipFile(archive) as opened:
-                member = next(
-                    (item for item in opened.infolist() if Path(item.filename).name in wanted and not item.is_dir()), None
-                )
-                if member is not None:
-                    with opened.open(member) as source:
-                        _copy(source, target)
+        with zipfile.ZipFile(archive) if zipped else tarfile.open(archive, "r:gz") as opened:
+            for name, source in _files(opened):
+                if Path(name).name in ("qdrant", "qdrant.exe"):
+                    _copy(source, target)
                     return
-        else:
-            with tarfile.open(archive, "r:gz") as opened_tar:
-                for item in opened_tar:
-                    source_or_none = opened_tar.extractfile(item) if item.isfile() and Path(item.name).name in wanted else None
-                    if source_or_none is not None:
-                        _copy(source_or_none, target)
-                        return
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise ProviderError(f"The archive can't be read ({type(error).__name__}); nothing was installed.") from None
     raise ProviderError("The archive holds no program `qdrant`; nothing was installed.")
+
+
+def _files(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
+    """Give the names and contents of an archive's files, one after the other."""
+    if isinstance(opened, zipfile.ZipFile):
+        yield from ((item.filename, opened.open(item)) for item in opened.infolist() if not item.is_dir())
+    else:
+        yield from ((item.name, source) for item in opened if item.isfile() and (source := opened.extractfile(item)))
 
 
 def _copy(source: IO[bytes], target: Path) -> None:

@@ -156,13 +156,12 @@ def add_store(commands: Commands) -> None:
     verify.add_argument("--path", type=path, default=Path(), metavar="FOLDER", help="the project (this folder)")
     verify.add_argument("--mend", action="store_true", help="add what is missing there, and delete what is too much")
 
-    install = actions.add_parser(
+    actions.add_parser(
         "install",
         help="download Qdrant's program for this machine, after you agreed to it at the terminal",
         description="Download Qdrant's program from its releases on GitHub, checked against the digest published there.",
         epilog="example:\n  carrel store install",
     )
-    install.add_argument("--digest", metavar="SHA256", help="of the archive, in place of the published one")
 
 
 def add_selftest(commands: Commands) -> None:

@@ -150,13 +150,13 @@ def _verify(arguments: Namespace, output: Output) -> int:
         return 0 if same or arguments.mend else 1
 
 
-def _install(arguments: Namespace, output: Output) -> int:
+def _install(_: Namespace, output: Output) -> int:
     chosen, _ = resolve(read_user())
-    if (program := stores.qdrant_program(chosen.store)) is not None and arguments.digest is None:
+    if (program := stores.qdrant_program(chosen.store)) is not None:
         output.note(f"{program} is there already.")
         output.value({"program": str(program), "installed": False})
         return 0
-    release = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy, arguments.digest), token))
+    release = cancellable(lambda token: run_blocking(stores.find_qdrant(chosen.http_proxy), token))
     lines = [
         f"Qdrant {release.version} is downloaded and will be run on this machine.",
         f"  from: {release.url}",
