@@ -19,7 +19,6 @@ import platformdirs
 from tests.bench import history_cases
 from tests.bench.quality import Figures, difference, indexed, mean
 
-from carrel.git import git
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import Embedder, Tokenizer
@@ -81,7 +80,7 @@ def main() -> None:
         if not (folder / ".git").exists():
             sys.exit(f"{folder} is not there: check out {history['revision']} of {history['name']} there")
         store, view = indexed(str(folder), embedder, place)
-        for case in history_cases.cases(git.history(folder, NEWEST) or (), set(view.paths()), COMMITS):
+        for case in history_cases.cases(history(folder, NEWEST) or (), set(view.paths()), COMMITS):
             identity = f"{history['name']}#{case.sha}"
             ours[identity] = base[identity] = figures(view, embedder, tokenizer, case)
             if read(case.question).is_change:

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from carrel.git.git import CommitRecord
+from tests.support.repositories import CommitRecord
+
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, path_kinds
 from carrel.model.ports import Tokenizer

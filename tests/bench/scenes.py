@@ -16,8 +16,8 @@ from pathlib import Path
 import platformdirs
 from tests.bench import history_cases
 from tests.bench.quality import Figures, difference, indexed, mean
+from tests.support.repositories import history
 
-from carrel.git import git
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import Embedder
@@ -90,7 +90,7 @@ def main() -> None:
     for folder in checkouts:
         store, view = indexed(str(folder), embedder, place)
         paths = view.paths()
-        cases = history_cases.cases(git.history(folder, NEWEST) or (), set(paths), COMMITS)
+        cases = history_cases.cases(history(folder, NEWEST) or (), set(paths), COMMITS)
         for kind, scenes in zip(kinds, (related(folder.name, cases), unrelated(folder.name, cases, paths)), strict=True):
             for scene in scenes:
                 for arm, figure in figures(view, embedder, scene, arms).items():

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.repositories import commit, logged, run
+from tests.support.repositories import commit, history, logged, run
 
 from carrel.git import git, git_process
 
@@ -165,7 +165,7 @@ def test_nothing_that_a_repository_configures_is_executed(repository: Path, tmp_
     state = git.state(repository)
     assert state is not None
     assert "a.py" in state.dirty
-    assert git.history(repository, 10)
+    assert history(repository, 10)
     assert logged(repository)
     assert git.last_change(repository, "a.py", 1, 2) is not None
     assert git.hooks_folder(repository) is not None

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.support.repositories import commit, logged, run
+from tests.support.repositories import commit, history, logged, run
 
 from carrel.git import git, git_process
 from carrel.git.git_process import Records, read_bounded
@@ -27,17 +27,17 @@ def test_history_names_what_each_commit_changed_and_left(repository: Path) -> No
     commit(repository, "Drop a")
     (repository / "new.py").write_text("n = 2\n")
     last = commit(repository, "Keep \x22quotes\x22 and ümläuts")
-    records = git.history(repository, 10)
+    records = history(repository, 10)
     assert records is not None
     assert [(r.sha, r.subject, set(r.paths)) for r in records[:2]] == [
         (last, 'Keep "quotes" and ümläuts', {"new.py"}),
         (second, "Give two instead of one", {"a.py", "new.py"}),
     ]
     assert records[2].paths == ("a.py", "sub/b c.py")
-    below = git.history(repository / "sub", 10)
+    below = history(repository / "sub", 10)
     assert below is not None
     assert [r.paths for r in below] == [("b c.py",)]
-    assert git.history(repository.parent, 10) is None
+    assert history(repository.parent, 10) is None
 
 
 def test_commits_are_logged_with_their_whole_message_and_only_the_new_ones(repository: Path) -> None:
@@ -92,7 +92,7 @@ async def test_of_a_history_that_git_cannot_list_to_its_end_the_newest_part_is_g
     # The last entry before the break is given up: nothing says that it is whole.
     gone = run(repository, "rev-parse", "HEAD~3^{tree}")
     (repository / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
-    assert [one.subject for one in git.history(repository, 10) or []] == ["Set 3"]
+    assert [one.subject for one in history(repository, 10) or []] == ["Set 3"]
     kept = tmp_path / "kept"
     mirror = GitMirror(repository, kept)
     assert await mirror.update(CancelToken(), directly) == 1
@@ -225,7 +225,7 @@ def test_what_people_write_never_cuts_the_list_of_commits(repository: Path) -> N
     found = logged(repository)
     assert found is not None
     assert [(one.author, one.paths) for one in found] == [("Walter", ("a.py",)), ("t", ("a.py", "sub/b c.py"))]
-    listed = git.history(repository, 10)
+    listed = history(repository, 10)
     assert listed is not None
     assert [(one.author, one.subject, one.paths) for one in listed] == [
         ("Walter", "Mend \x1e the \x1f pool", ("a.py",)),
@@ -245,5 +245,5 @@ def test_messages_in_no_known_encoding_are_characters(repository: Path) -> None:
     run(repository, "update-ref", "HEAD", made.stdout.decode().strip())
     (newest, *_) = logged(repository, limit=1) or []
     assert (newest.author, newest.message) == ("Ren\ufffd", "Fix the caf\ufffd")
-    (listed, *_) = git.history(repository, 10) or []
+    (listed, *_) = history(repository, 10) or []
     assert (listed.author, listed.subject, listed.paths) == ("Ren\ufffd", "Fix the caf\ufffd", ("a.py",))

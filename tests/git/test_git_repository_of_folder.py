@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.repositories import commit, logged, run
+from tests.support.repositories import commit, history, logged, run
 
 from carrel.git import git, git_process
 from carrel.model.native import CancelToken
@@ -99,7 +99,7 @@ async def test_a_folder_gives_no_commits_of_a_repository_that_does_not_know_it(
     (folder / "a.py").write_text((repository / "a.py").read_text())
     assert run(folder, "log", "-1", "--format=%s") == "Of the private repository", "git itself must be led astray"
     assert logged(folder, limit=1) is None
-    assert git.history(folder, 1) is None
+    assert history(folder, 1) is None
     assert git.last_change(folder, "a.py", 1, 2) is None
     mirror = GitMirror(folder, tmp_path / "kept")
     await mirror.update(CancelToken(), directly)
@@ -166,5 +166,5 @@ def test_a_clone_that_borrows_objects_gives_its_commits_once_the_person_allows_i
     run(tmp_path, *why.rpartition("`git ")[2].removesuffix("`").split())  # what the message says
     assert git_process.foreign(clone) == ""
     assert [one.message for one in logged(clone) or []] == ["change"]
-    assert git.history(clone, 1)
+    assert history(clone, 1)
     assert git.last_change(clone, "a.py", 1, 2) is not None

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.bench.history_cases import BUDGETS, Case, Figures, cases, measure, ndcg, summarize
 from tests.support.fakes import FakeChunk, FakeEmbedder, FakeView
+from tests.support.repositories import CommitRecord
 
-from carrel.git.git import CommitRecord
 from carrel.model.errors import Cancelled
 from carrel.model.native import CancelToken
 from carrel.model.types import Budget, Query

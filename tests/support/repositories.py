@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,29 @@ def run(folder: Path, *arguments: str) -> str:
 def logged(folder: Path, *, limit: int = 10, since: str | None = None) -> list[git.LoggedCommit] | None:
     found: list[git.LoggedCommit] = []
     return found if git.log(folder, found.append, limit=limit, since=since) else None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """One commit: its hash, the first line of its message, and the files under the folder that it changed and that remained."""
+
+    sha: str
+    subject: str
+    paths: tuple[str, ...]
+    author: str = ""
+
+
+def history(folder: Path, limit: int) -> list[CommitRecord] | None:
+    """List the newest commits, merges left out, that wrote a file under `folder`; those that only deleted are left out too."""
+    records: list[CommitRecord] = []
+
+    def take(fields: Sequence[str]) -> None:
+        sha, author, subject, names = fields
+        records.append(CommitRecord(sha, git._legible(subject), git._paths(names), git._legible(author)))
+
+    which = ("--no-merges", "--diff-filter=d", f"--max-count={limit}")
+    whole = git._commits(folder, take, ("%an", "%s"), *which, seconds=git.LOG_SECONDS)
+    return records if records or whole else None
 
 
 def commit(folder: Path, message: str = "change") -> str:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from carrel.git.git_process import MOST_BYTES, TIMEOUT_S, Enough, Records, ask, foreign, stream
+from carrel.git.git_process import Enough, Records, ask, foreign, stream
 from carrel.model.published import is_commit
 
 LOG_SECONDS = 60.0
@@ -74,33 +74,6 @@ def state(folder: Path) -> GitState | None:
             dirty.extend(f"{inner}/{path}" for path in below.dirty)
             renames.extend((f"{inner}/{old}", f"{inner}/{new}") for old, new in below.renames)
     return GitState(Path(top), commit, branch, tuple(sorted(set(dirty))), tuple(renames))
-
-
-@dataclass(frozen=True, slots=True)
-class CommitRecord:
-    """One commit: its hash, the first line of its message, and the files under the folder that it changed and that remained."""
-
-    sha: str
-    subject: str
-    paths: tuple[str, ...]
-    author: str = ""
-
-
-def history(folder: Path, limit: int) -> list[CommitRecord] | None:
-    """List the newest commits, merges left out, that wrote a file under `folder`; those that only deleted are left out too."""
-    records: list[CommitRecord] = []
-    kept = 0
-
-    def take(fields: Sequence[str]) -> None:
-        nonlocal kept
-        sha, author, subject, names = fields
-        records.append(CommitRecord(sha, _legible(subject), _paths(names), _legible(author)))
-        kept += sum(map(len, fields))
-        if kept > MOST_BYTES:
-            raise Enough("enough commits")
-
-    whole = _commits(folder, take, ("%an", "%s"), "--no-merges", "--diff-filter=d", f"--max-count={limit}", seconds=TIMEOUT_S)
-    return records if records or whole else None
 
 
 @dataclass(frozen=True, slots=True)
