@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from carrel.extensions.rag.config import AskModel, TextEmbedder
@@ -146,13 +147,9 @@ def checked_piece(piece: Any) -> str:
 
 
 def _called(what: str, call: Callable[[], Any], error_kind: type[ProviderError | StoreError] = ProviderError) -> Any:
-    try:
+    with failures(what, error_kind):
         answer = call()
         return run_blocking(_awaited(answer)) if inspect.isawaitable(answer) else answer
-    except CarrelError:
-        raise
-    except Exception as error:
-        raise error_kind(f"{what} failed: {cause_of(error)}", retryable=may_pass(error)) from error
 
 
 async def _awaited(answer: Awaitable[Any]) -> Any:
@@ -160,6 +157,17 @@ async def _awaited(answer: Awaitable[Any]) -> Any:
         return await answer
     except SystemExit as error:  # would end the loop that others share
         raise RuntimeError(f"SystemExit({error.code!r})") from error
+
+
+@contextmanager
+def failures(what: str, error_kind: type[ProviderError | StoreError] = ProviderError) -> Iterator[None]:
+    """Raise what fails inside as an error that names the part, unless it is one already."""
+    try:
+        yield
+    except CarrelError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise error_kind(f"{what} failed: {cause_of(error)}", retryable=may_pass(error)) from error
 
 
 def cause_of(error: BaseException) -> str:

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from carrel.extensions.rag.calls import cause_of, checked_piece, may_pass, pieces
+from carrel.extensions.rag.calls import checked_piece, failures, pieces
 from carrel.extensions.rag.config import AskModel, ChatHistory, history_pairs
 from carrel.extensions.rag.documents import Document, described, finite
 from carrel.model.conversation import Message, ToolSpec
-from carrel.model.errors import CarrelError, InvalidInput, ProviderError
+from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken
 from carrel.model.ports import MODEL_DEFAULTS, ChatModel, ChatSpec, Delta, Embedder, Sampling, Scalar, Tokenizer
@@ -30,6 +30,7 @@ from carrel.system.background import iterate_blocking, run_blocking
 
 log = logging.getLogger(__name__)
 
+_MODEL = "The model"
 FoundPair = tuple[Document, float]
 
 
@@ -223,8 +224,9 @@ class ChatModelPort:
             **({"stop": list(options.stop)} if options.stop else {}),
         )
         if isinstance(answer, AsyncIterable):
-            async for piece in _async_pieces(answer):
-                yield Delta(piece)
+            with failures(_MODEL):
+                async for piece in answer:
+                    yield Delta(checked_piece(piece))
         else:
             iterator = pieces(answer)
             try:
@@ -252,16 +254,12 @@ class _Caller:
 
     async def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return what it gives. Raises only errors of the tree."""
-        try:
+        with failures(_MODEL):
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
                 answer = function(*args, **kwargs)
             else:
                 answer = await asyncio.get_running_loop().run_in_executor(self._thread(), lambda: function(*args, **kwargs))
             return await answer if inspect.isawaitable(answer) else answer
-        except CarrelError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise ProviderError(f"The model failed: {cause_of(error)}", retryable=may_pass(error)) from error
 
     def later(self, function: Callable[[], Any]) -> None:
         """Call a function when those before it have ended, without waiting."""
@@ -271,13 +269,3 @@ class _Caller:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, thread_name_prefix="carrel-plain")
         return self._pool
-
-
-async def _async_pieces(answer: AsyncIterable[Any]) -> AsyncIterator[str]:
-    try:
-        async for piece in answer:
-            yield checked_piece(piece)
-    except CarrelError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ProviderError(f"The model failed: {cause_of(error)}", retryable=may_pass(error)) from error
