@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,14 +58,7 @@ class ApproximateTokenizer:
 
     def trim(self, text: str, max_tokens: int) -> str:
         """Return the longest beginning with at most `max_tokens` estimated tokens, by binary search."""
-        low, high = 0, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.count(text[:middle]) <= max_tokens:
-                low = middle
-            else:
-                high = middle - 1
-        return text[:low]
+        return text[: bisect_right(range(1, len(text) + 1), max_tokens, key=lambda length: self.count(text[:length]))]
 
 
 def tokenizer_for(model: str | None = None, *, approx_chars_per_token: float | None = None) -> Tokenizer:

@@ -6,7 +6,6 @@ Read a file below a folder that a person named, without following a link on the 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from abc import ABC, abstractmethod
@@ -107,10 +106,6 @@ class TextMirror(ABC):
     @abstractmethod
     def failed(self) -> dict[str, str]:
         """Name what has no text, and why."""
-
-    def delete(self) -> None:
-        """Delete all that is kept."""
-        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def not_readable(path: Path, fault: OSError | str) -> StoreError:
