@@ -64,12 +64,9 @@ def _run(arguments: Namespace, output: Output) -> int:
     except Cancelled:
         output.fail("Cancelled. What was finished is kept.")
         return CANCELLED
-    except InvalidInput as error:
-        output.fail(str(error))
-        return WRONG_USAGE
     except CarrelError as error:
         output.fail(str(error))
-        return FAILED
+        return WRONG_USAGE if isinstance(error, InvalidInput) else FAILED
     except OSError as error:
         if not is_system_fault(error):
             raise

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from argparse import Namespace
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,18 +74,18 @@ def run_question(arguments: Namespace, output: Output) -> int:
 
 async def _ask(arguments: Namespace, output: Output, commands: Commands, workspace: Workspace) -> Any:
     wait = await bring_up_to_date(commands, workspace, output)
-    params: dict[str, Any] = {"query": arguments.query}
+    params: dict[str, Any] = {"query": arguments.query, "waitMs": wait}
     match arguments.command:
         case "search":
-            extra = {"limit": arguments.limit or _HITS, "format": arguments.format, "filters": _filters(arguments)}
-            extra |= {"lastChange": arguments.last_change, "history": arguments.history, "assess": arguments.assess}
-            return await commands.search({**params, **extra, "waitMs": wait})
+            params |= {"limit": arguments.limit or _HITS, "format": arguments.format, "filters": _filters(arguments)}
+            params |= {"lastChange": arguments.last_change, "history": arguments.history, "assess": arguments.assess}
+            return await commands.search(params)
         case "files":
-            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments), "waitMs": wait})
+            return await commands.files({**params, "limit": arguments.limit, "filters": _filters(arguments)})
         case "compare":
-            budget = {"tokens": arguments.tokens}
-            extra = {"answers": arguments.answers, "model": arguments.model if arguments.answers else None}
-            return await commands.compare({**params, **extra, "limit": arguments.limit, "budget": budget, "waitMs": wait})
+            model = arguments.model if arguments.answers else None
+            params |= {"answers": arguments.answers, "model": model, "limit": arguments.limit}
+            return await commands.compare({**params, "budget": {"tokens": arguments.tokens}})
         case "explain":
             path, line = arguments.place
             path = _in_folder(path, workspace)
@@ -95,8 +95,8 @@ async def _ask(arguments: Namespace, output: Output, commands: Commands, workspa
                 )
             return await commands.explain({**params, "path": path, "line": line})
     context_budget = {"tokens": arguments.tokens} if arguments.tokens else {"chars": arguments.chars} if arguments.chars else None
-    extra = {"budget": context_budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
-    return await commands.context({**params, **extra, "history": arguments.history, "trigger": "explicit", "waitMs": wait})
+    params |= {"budget": context_budget, "topK": arguments.top_k, "format": arguments.format, "filters": _filters(arguments)}
+    return await commands.context({**params, "history": arguments.history, "trigger": "explicit"})
 
 
 def _in_folder(path: str, workspace: Workspace) -> str:
@@ -318,23 +318,25 @@ _HITS_A_FILE = 5
 """So many hits are looked for for each file that is wanted: several stand in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Located:
-    """Places that were found for an issue, as they are shown."""
-
-    files: tuple[LocatedFile, ...]
-    hits: tuple[Hit, ...]
-    is_issue: bool
-    elapsed_ms: float
-
-
 def run_localize(arguments: Namespace, output: Output) -> int:
     """Locate one text and show where."""
     root = folder(arguments.path)
     text = _issue_text(arguments)
-    located = with_commands(root, output, lambda commands, workspace: _locate(text, arguments.limit, output, commands, workspace))
-    output.value(_plain_located(located))
-    _show_located(located, output)
+    files, hits, is_issue, elapsed_ms = with_commands(
+        root, output, lambda commands, workspace: _located(text, arguments.limit, output, commands, workspace)
+    )
+    output.value(
+        {
+            "files": [{"path": file.path, "reasons": file.reasons} for file in files],
+            "places": list(map(_plain_place, hits)),
+            "issue": is_issue,
+            "elapsedMs": round(elapsed_ms, 3),
+        }
+    )
+    _show_located(files, hits, output)
+    if files:
+        how = "an issue" if is_issue else "a question: it is too short for an issue, so files stand by their best hit"
+        output.note(f"{counted(len(files), 'file')} in {elapsed_ms:.0f} ms; read as {how}")
     if arguments.text and os.path.isfile(arguments.text):  # noqa: PTH113 - false, not an error, for what can't be a path
         output.warn(f"{arguments.text} is a file, but its name was taken for the text: `--file {arguments.text}` reads it.")
     return 0
@@ -349,50 +351,37 @@ def _issue_text(arguments: Namespace) -> str:
     return str(text)
 
 
-async def _locate(text: str, limit: int, output: Output, commands: Commands, workspace: Workspace) -> _Located:
+async def _located(
+    text: str, limit: int, output: Output, commands: Commands, workspace: Workspace
+) -> tuple[Sequence[LocatedFile], Sequence[Hit], bool, float]:
+    """Return files and places, best first, whether the text was read as an issue, and the milliseconds that it took."""
     from carrel.search.files import located_files
 
     wait_ms = await bring_up_to_date(commands, workspace, output)
     began = time.perf_counter()
-    query = Query(text, _HITS_A_FILE * limit)
-    found = await queries.search(workspace, query, wait_ms, plan="never", rerank=False)
+    found = await queries.search(workspace, Query(text, _HITS_A_FILE * limit), wait_ms, plan="never", rerank=False)
     elapsed_ms = 1000 * (time.perf_counter() - began)
     files = located_files(found.retrieval) if found.with_evidence else ()
-    return _Located(files[:limit], found.with_evidence[:limit], found.diagnostics.is_issue, elapsed_ms)
+    return files[:limit], found.with_evidence[:limit], found.diagnostics.is_issue, elapsed_ms
 
 
-def _plain_located(located: _Located) -> dict[str, Any]:
-    return {
-        "files": [{"path": file.path, "reasons": file.reasons} for file in located.files],
-        "places": [
-            {
-                "symbol": hit.chunk.symbol,
-                "kind": hit.chunk.kind,
-                "path": hit.chunk.path,
-                "startLine": hit.chunk.span.start_line,
-                "endLine": hit.chunk.span.end_line,
-                "score": hit.score,
-            }
-            for hit in located.hits
-        ],
-        "issue": located.is_issue,
-        "elapsedMs": round(located.elapsed_ms, 3),
-    }
+def _plain_place(hit: Hit) -> dict[str, Any]:
+    chunk, span = hit.chunk, hit.chunk.span
+    place = {"path": chunk.path, "startLine": span.start_line, "endLine": span.end_line}
+    return {"symbol": chunk.symbol, "kind": chunk.kind, **place, "score": hit.score}
 
 
-def _show_located(located: _Located, output: Output) -> None:
-    if not located.files:
+def _show_located(files: Sequence[LocatedFile], hits: Sequence[Hit], output: Output) -> None:
+    if not files:
         output.note(_NOTHING_FITS)
         return
     output.text("Files:")
-    for file in located.files:
+    for file in files:
         output.text(f"  {file.path}")
         if file.reasons:
             output.text(f"      {'; '.join(file.reasons)}")
     output.text("Functions and other places:")
-    for hit in located.hits:
+    for hit in hits:
         symbol = f"  {hit.chunk.symbol}" if hit.chunk.symbol else ""
         span = hit.chunk.span
         output.text(f"  {hit.chunk.path}:{span.start_line}-{span.end_line}  {hit.score:.2f}{symbol}")
-    how = "an issue" if located.is_issue else "a question: it is too short for an issue, so files stand by their best hit"
-    output.note(f"{counted(len(located.files), 'file')} in {located.elapsed_ms:.0f} ms; read as {how}")

@@ -113,17 +113,22 @@ class Place(Wire, kw_only=True, frozen=True):
     text: Annotated[str | UnsetType, Meta(description="Unset where the result's own text holds it.")] = UNSET
 
 
-class HitsResult(Wire, kw_only=True, frozen=True):
-    """`search_code` and `search_knowledge_base`: hits, best first."""
+class SearchedResult(Wire, kw_only=True, frozen=True):
+    """What every answer says of the search behind it."""
 
     folder: FolderOfAnswer
-    hits: tuple[Place, ...]
     confidence: Confidence = UNSET
     state: State
     pending: Annotated[int, Meta(description="Files that wait for indexing.")]
     missing_folders: Annotated[
         dict[str, str] | UnsetType, Meta(description="Folders that were not searched, each with the reason; the others answer.")
     ] = UNSET
+
+
+class HitsResult(SearchedResult, kw_only=True, frozen=True):
+    """`search_code` and `search_knowledge_base`: hits, best first."""
+
+    hits: tuple[Place, ...]
 
 
 class ToolsResult(Wire, kw_only=True, frozen=True):
@@ -138,22 +143,15 @@ class ExecuteResult(Wire, kw_only=True, frozen=True):
     output: str
 
 
-class ContextResult(Wire, kw_only=True, frozen=True):
+class ContextResult(SearchedResult, kw_only=True, frozen=True):
     """`get_context`: the text, and where each part of it is from."""
 
-    folder: FolderOfAnswer
     text: str
-    confidence: Confidence = UNSET
     tokens: int
     max_tokens: int
     tokenizer: str
     places: tuple[Place, ...]
     dropped: Annotated[tuple[DroppedResult, ...], Meta(description="What was left out, and why.")]
-    state: State
-    pending: Annotated[int, Meta(description="Files that wait for indexing.")]
-    missing_folders: Annotated[
-        dict[str, str] | UnsetType, Meta(description="Folders that were not searched, each with the reason; the others answer.")
-    ] = UNSET
 
 
 class FolderStatus(Wire, kw_only=True, frozen=True):

@@ -119,17 +119,16 @@ class Tools:
         if answer.error:
             raise CarrelError(answer.error)
         pack = answer.pack
-        value = messages.ContextResult(
+        value = wire.encode(
+            messages.ContextResult,
+            answer,
             folder=name,
             text=pack.text,
-            confidence=UNSET if answer.confidence is None else answer.confidence,
             tokens=pack.tokens,
             max_tokens=arguments.max_tokens,
             tokenizer=pack.tokenizer,
             places=tuple(_place(name, item.hit, item.masked, with_text=False) for item in pack.items),
             dropped=tuple(wire.encode(wire.DroppedResult, drop) for drop in pack.dropped),
-            state=answer.state,
-            pending=answer.pending,
             missing_folders=_missing(answer.missing),
         )
         first = searched.first if isinstance(searched, FolderGroup) else searched
@@ -296,22 +295,16 @@ def _missing(missing: Sequence[MissingFolder]) -> dict[str, str] | UnsetType:
 
 
 def _place(folder: str, hit: Hit, masked: int, *, with_text: bool) -> messages.Place:
-    chunk = hit.chunk
-    lines = (chunk.span.start_line, chunk.span.end_line)
-    return messages.Place(
-        uri=chunk.origin.uri
-        if chunk.origin and chunk.origin.uri
-        else resources.build(chunk.folder or folder, chunk.path_in_folder, lines),
-        path=chunk.path,
-        folder=chunk.folder or UNSET,
+    chunk, lines = hit.chunk, (hit.chunk.span.start_line, hit.chunk.span.end_line)
+    origin = chunk.origin if chunk.origin and chunk.origin.uri else None
+    return wire.encode(
+        messages.Place,
+        chunk,
+        uri=origin.uri if origin else resources.build(chunk.folder or folder, chunk.path_in_folder, lines),
         start_line=lines[0],
         end_line=lines[1],
         score=round(hit.score, 4),
-        source=chunk.origin.source if chunk.origin and chunk.origin.uri else UNSET,
-        note=chunk.note or UNSET,
-        symbol=chunk.symbol or UNSET,
-        kind=chunk.kind,
-        language=chunk.language,
+        source=origin.source if origin else UNSET,
         masked=masked,
         text=chunk.text if with_text else UNSET,
     )
