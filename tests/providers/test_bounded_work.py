@@ -11,6 +11,7 @@ import pytest
 
 from carrel.model.errors import ProviderError
 from carrel.model.fakes import fake_outbound
+from carrel.model.plain_data import read_json
 from carrel.providers import event_stream, ollama
 from carrel.providers.chat import MOST_CALLS
 from carrel.providers.event_stream import events
@@ -29,13 +30,13 @@ async def given(*lines: str, then: Callable[[], str] | None = None) -> AsyncIter
 
 async def test_parts_of_an_event_are_parsed_when_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[int] = []
-    read = event_stream._read
+    read = read_json
 
     def counted(text: str) -> object:
         parsed.append(len(text))
         return read(text)
 
-    monkeypatch.setattr(event_stream, "_read", counted)
+    monkeypatch.setattr(event_stream, "read_json", counted)
     value = {"text": ["x" * 1_000] * 90}
     parts = [f"data: {part}" for part in json.dumps(value, indent=0).splitlines()]
     assert [piece async for piece in events(given(*parts, ""), LOCAL)] == [value]

@@ -13,6 +13,7 @@ from typing import Any
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
+from carrel.model.plain_data import as_dict
 from carrel.model.ports import RerankerSpec
 from carrel.model.structs import whole_characters
 from carrel.providers.http import ServiceClient, ServiceModel, key_for
@@ -119,7 +120,7 @@ class CohereReranker(ServiceModel):
             raise ProviderError(f"{title} gave no scores", "Check `baseUrl`: it must speak Cohere's API, or name its provider.")
         scores: dict[int, float] = {}
         for item in answer:
-            fields = item if isinstance(item, dict) else {}
+            fields = as_dict(item)
             number = fields.get("index")
             score = next((fields[name] for name in self._api.score if name in fields), None)
             if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < many:

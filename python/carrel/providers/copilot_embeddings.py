@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, Load, Outbound, Secret, is_loopback
+from carrel.model.plain_data import as_dict, as_text, inner
 from carrel.model.ports import EmbeddingSpec
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
 from carrel.providers.http import ServiceClient, Sleep
@@ -193,11 +194,9 @@ class SignIn:
 
 def _token_of(raw: Any) -> str | None:
     """Return the token of github.com; keys are such as `github.com:Iv1.0123456789abcdef`."""
-    if not isinstance(raw, dict):
-        return None
-    for name, entry in raw.items():
-        token = entry.get("oauth_token") if isinstance(entry, dict) else None
-        if name.split(":")[0] == "github.com" and isinstance(token, str) and token:
+    for name, entry in as_dict(raw).items():
+        token = as_text(inner(entry, "oauth_token"))
+        if name.split(":")[0] == "github.com" and token:
             return token
     return None
 
@@ -264,8 +263,8 @@ class SessionAuth:
             if error.retryable:
                 raise
             answer = await self._client.post(self._path, {})  # some hosts take it by POST only
-        token = answer.get("token") if isinstance(answer, dict) else None
-        if not isinstance(token, str) or not token:
+        token = as_text(inner(answer, "token"))
+        if not token:
             raise ProviderError("GitHub gave no session token for Copilot", _SIGN_IN)
         now, expires, refresh = self._clock(), answer.get("expires_at"), answer.get("refresh_in")
         until = now + LEAST_SECONDS

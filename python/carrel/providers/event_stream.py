@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 from carrel.model.errors import ProviderError
+from carrel.model.plain_data import read_json
 from carrel.providers.http import MOST_BYTES
 from carrel.providers.service import Service, error_code, refusal
 
@@ -36,7 +36,7 @@ async def events(lines: AsyncIterator[str], service: Service) -> AsyncIterator[d
         if name == "event":
             kind = value
         if name == "error":  # of older llama.cpp servers
-            raise fault_within(_read(value), service)
+            raise fault_within(read_json(value), service)
         if name == "data":
             if value.strip() == DONE:
                 yield None
@@ -44,7 +44,7 @@ async def events(lines: AsyncIterator[str], service: Service) -> AsyncIterator[d
             data.append(value)
         # Some services leave out the empty line, so a first line is tried at once; what has several is whole at its end only.
         ended = bool(data) and not line
-        piece = _read("\n".join(data)) if ended or (name == "data" and len(data) == 1) else None
+        piece = read_json("\n".join(data)) if ended or (name == "data" and len(data) == 1) else None
         if piece is None and (len(data) > _MOST_PARTS or ended):
             raise ProviderError(f"{service.title} sent an event that is not JSON", "Check `baseUrl`.")
         if piece is not None:
@@ -59,7 +59,7 @@ async def _whole(first: str, lines: AsyncIterator[str], service: Service) -> dic
         size += len(line) + 1
         if size > MOST_BYTES:
             raise ProviderError(f"{service.title} sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
-    piece = _read("\n".join(text))
+    piece = read_json("\n".join(text))
     if piece is None:
         raise ProviderError(f"{service.title} answered with something that is not JSON", "Check `baseUrl`.")
     return _checked(piece, "", service)
@@ -84,10 +84,3 @@ def fault_within(piece: object, service: Service) -> ProviderError:
     word = error_code(error)
     said = f" ({word})" if word else ""
     return ProviderError(f"{service.title} failed in the middle of an answer{said}.", retryable=not word or word in _TRANSIENT)
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -6,7 +6,6 @@ Its API also says which models are there, and shortens what is too long for an e
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
+from carrel.model.plain_data import as_dict, as_list, as_text, inner, read_json
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, EmbeddingSpec, Sampling
 from carrel.providers import chat
 from carrel.providers.embeddings import Kind, KnownModel, ServiceEmbedder
@@ -70,10 +70,8 @@ class OllamaChat(ServiceModel):
                     async for line in lines:
                         read += len(line) + 1  # an empty one counts too
                         piece = self._piece(line, read)
-                        said = piece.get("message")
-                        said = said if isinstance(said, dict) else {}
-                        text = said.get("content")
-                        text = text[: chat.MOST_CHARACTERS - bill.received] if isinstance(text, str) else ""
+                        said = as_dict(piece.get("message"))
+                        text = as_text(said.get("content"))[: chat.MOST_CHARACTERS - bill.received]
                         bill.received += len(text) + _add(said.get("tool_calls"), calls)
                         if text:
                             yield Delta(text)
@@ -100,13 +98,10 @@ class OllamaChat(ServiceModel):
                 shown = await self._client.post("/api/show", {"model": self._model})
             except ProviderError as error:
                 raise self._named(error) from None
-            shown = shown if isinstance(shown, dict) else {}
-            longest = _context_length(shown.get("model_info"))
+            longest = _context_length(inner(shown, "model_info"))
             if longest and longest < self.spec.window:
                 self.spec = replace(self.spec, window=longest)
-            abilities = shown.get("capabilities")
-            listed = abilities if isinstance(abilities, list) else []
-            self._abilities = frozenset(ability for ability in listed if isinstance(ability, str))
+            self._abilities = frozenset(filter(None, map(as_text, as_list(inner(shown, "capabilities")))))
         return self._abilities
 
     def _named(self, error: ProviderError) -> ProviderError:
@@ -120,10 +115,7 @@ class OllamaChat(ServiceModel):
             raise ProviderError(f"Ollama sent more than {MOST_BYTES // 1_000_000} MB in one answer.")
         if not line.strip():
             return {}
-        try:
-            piece = json.loads(line)
-        except (ValueError, RecursionError):
-            piece = None
+        piece = read_json(line)
         if not isinstance(piece, dict):
             raise ProviderError("Ollama answered with something that is not JSON", "Check `baseUrl`.")
         if piece.get("error"):

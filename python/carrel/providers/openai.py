@@ -19,6 +19,7 @@ from typing import Any
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
+from carrel.model.plain_data import as_dict, as_list, as_text, inner
 from carrel.model.ports import MODEL_DEFAULTS, ChatSpec, Delta, EmbeddingSpec, Sampling
 from carrel.providers import chat
 from carrel.providers.embeddings import UNKNOWN, Kind, KnownModel, ServiceEmbedder, rows_by_index
@@ -209,8 +210,7 @@ class _Calls:
 
     def add(self, said: object) -> int:
         """Take the calls of a piece; return how many characters they had."""
-        pieces = said.get("tool_calls") if isinstance(said, dict) else None
-        return sum(self._add(piece) for piece in pieces if isinstance(piece, dict)) if isinstance(pieces, list) else 0
+        return sum(self._add(piece) for piece in as_list(inner(said, "tool_calls")) if isinstance(piece, dict))
 
     def made(self) -> tuple[ToolCall, ...]:
         """Return the calls, each with an id of its own."""
@@ -223,9 +223,8 @@ class _Calls:
         return tuple(made)
 
     def _add(self, piece: dict[str, Any]) -> int:
-        function = piece.get("function")
-        function = function if isinstance(function, dict) else {}
-        identity, name, arguments = _string(piece.get("id")), _string(function.get("name")), function.get("arguments")
+        function = as_dict(piece.get("function"))
+        identity, name, arguments = as_text(piece.get("id")), as_text(function.get("name")), function.get("arguments")
         call = self._of(piece.get("index"), identity, name)
         call.id, call.name = call.id or identity, call.name or name
         if isinstance(arguments, str):
@@ -251,24 +250,17 @@ class _Calls:
 
 
 def _choice(piece: Mapping[str, Any]) -> dict[str, Any] | None:
-    choices = piece.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
+    first = inner(piece, "choices", 0)
     return first if isinstance(first, dict) else None
 
 
 def _text(said: object) -> str:
     """Return the words of a piece; some services send them in parts, or what they refuse apart."""
-    if not isinstance(said, dict):
-        return ""
-    content = said.get("content") or said.get("refusal")
+    content = inner(said, "content") or inner(said, "refusal")
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        return "".join(_string(part.get("text")) for part in parts)
-    return _string(content)
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+        return "".join(as_text(part.get("text")) for part in parts)
+    return as_text(content)
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import msgspec
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
+from carrel.model.plain_data import as_dict, as_list, inner
 from carrel.model.published import (
     FIRST_VECTOR,
     FORMAT,
@@ -103,8 +104,7 @@ class QdrantRepository:
         if not searches:
             return FoundIds()
         answer = await self._post("/points/query/batch", {"searches": searches}, Load(1, characters))
-        results = answer.get("result")
-        groups = [_points(item) for item in results] if isinstance(results, list) else []
+        groups = [_points(item) for item in as_list(answer.get("result"))]
         if len(groups) != len(searches):
             raise _strange(self.address)
         dense = _scored(groups.pop(0)) if vector else ()
@@ -238,8 +238,7 @@ class QdrantRepository:
             body = {"limit": PAGE, "with_payload": ["added", "removed"], "with_vector": False}
             answer = await self._post("/points/scroll", body | ({"offset": offset} if offset is not None else {}))
             yield [point for item in _points(answer) if (point := _kept(item))]
-            result = answer.get("result")
-            offset = result.get("next_page_offset") if isinstance(result, dict) else None
+            offset = inner(answer, "result", "next_page_offset")
             if offset is None:
                 return
 
@@ -269,8 +268,7 @@ class QdrantRepository:
     async def count(self, head: Head) -> int:
         """Return how many chunks are visible."""
         answer = await self._post("/points/count", {"filter": visible_at(head), "exact": True})
-        result = answer.get("result")
-        count = result.get("count") if isinstance(result, dict) else None
+        count = inner(answer, "result", "count")
         if not isinstance(count, int):
             raise _strange(self.address)
         return count
@@ -348,7 +346,7 @@ def _points(answer: object) -> list[dict[str, Any]]:
     """Return the points of an answer, whichever of the API's forms it has."""
     result = answer.get("result", answer) if isinstance(answer, dict) else None
     result = result.get("points") if isinstance(result, dict) else result
-    return [item for item in result if isinstance(item, dict)] if isinstance(result, list) else []
+    return [item for item in as_list(result) if isinstance(item, dict)]
 
 
 def _scored(items: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
@@ -363,20 +361,15 @@ def _is_number(value: object) -> TypeGuard[float | int]:
 
 
 def _kept(item: Mapping[str, Any]) -> KeptPoint | None:
-    payload = item.get("payload")
-    added, removed = (payload.get("added"), payload.get("removed")) if isinstance(payload, dict) else (None, None)
+    added, removed = inner(item, "payload", "added"), inner(item, "payload", "removed")
     if not isinstance(added, int):  # what says what is visible has none
         return None
     return KeptPoint(str(item.get("id")), added, removed if isinstance(removed, int) else None)
 
 
 def _words_of(item: Mapping[str, Any]) -> dict[int, float]:
-    vectors = item.get("vector")
-    words = vectors.get("words") if isinstance(vectors, dict) else None
-    if not isinstance(words, dict):
-        return {}
-    indices, values = words.get("indices"), words.get("values")
-    if not isinstance(indices, list) or not isinstance(values, list) or len(indices) > _MOST_TERMS:
+    indices, values = (as_list(inner(item, "vector", "words", name)) for name in ("indices", "values"))
+    if len(indices) > _MOST_TERMS:
         return {}
     pairs = zip(indices, values, strict=False)
     return {index: float(value) for index, value in pairs if isinstance(index, int) and _is_number(value)}
@@ -384,11 +377,8 @@ def _words_of(item: Mapping[str, Any]) -> dict[int, float]:
 
 def _dimensions(answer: object) -> dict[str, int]:
     """Return the names of the vectors that a collection takes, with their dimensions."""
-    try:
-        vectors = answer["result"]["config"]["params"]["vectors"]  # type: ignore[index]
-        return {name: held["size"] for name, held in vectors.items() if isinstance(held["size"], int)}
-    except (AttributeError, KeyError, TypeError):
-        return {}
+    vectors = as_dict(inner(answer, "result", "config", "params", "vectors"))
+    return {name: size for name, held in vectors.items() if isinstance(size := inner(held, "size"), int)}
 
 
 def _made_by(name: str) -> int:
@@ -404,9 +394,7 @@ def _made_by(name: str) -> int:
 
 def _indexes(answer: object) -> frozenset[str]:
     """Return the fields of payloads that have an index."""
-    result = answer.get("result") if isinstance(answer, dict) else None
-    schema = result.get("payload_schema") if isinstance(result, dict) else None
-    return frozenset(schema) if isinstance(schema, dict) else frozenset()
+    return frozenset(as_dict(inner(answer, "result", "payload_schema")))
 
 
 def _strange(address: PublishedAddress) -> ProviderError:

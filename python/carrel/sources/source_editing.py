@@ -14,6 +14,7 @@ from typing import Any
 
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
+from carrel.model.plain_data import as_dict
 from carrel.model.published import SCHEME, PublishedAddress
 from carrel.model.remote import Confirmation
 from carrel.settings.setting_checks import options_of
@@ -199,8 +200,7 @@ def destination(source: SourceSettings) -> Destination | None:
 
 def _written() -> Mapping[str, Any]:
     """Return the sources as they stand in the person's settings file, right or wrong."""
-    sources = read_user().options.get("sources")
-    return sources if isinstance(sources, dict) else {}
+    return as_dict(read_user().options.get("sources"))
 
 
 def _readable(written: Mapping[str, Any], name: str) -> SourceSettings | None:

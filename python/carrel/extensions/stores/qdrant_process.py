@@ -6,7 +6,6 @@ All programs of a user share one server and its data in one folder; `qdrant_supe
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import shutil
 import socket
@@ -20,6 +19,7 @@ from typing import Any
 
 from carrel.extensions.stores.qdrant_supervisor import GRACE_SECONDS, HEALTH_SECONDS, HEALTH_TRIES, STARTING_FILE, STATE_FILE
 from carrel.model.errors import ProviderError
+from carrel.model.plain_data import as_dict, read_json
 from carrel.system.child_environment import child_environment
 
 log = logging.getLogger(__name__)
@@ -128,10 +128,9 @@ def _start(folder: Path, program: Path, grace: float, tries: int) -> RunningQdra
 
 def _state(folder: Path) -> dict[str, Any]:
     try:
-        state = json.loads((folder / STATE_FILE).read_text("utf-8"))
-    except (OSError, ValueError):
+        return as_dict(read_json((folder / STATE_FILE).read_bytes()))
+    except OSError:
         return {}
-    return state if isinstance(state, dict) else {}
 
 
 def _held(state: dict[str, Any]) -> socket.socket | None:

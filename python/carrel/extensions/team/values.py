@@ -20,6 +20,7 @@ from typing import Any
 
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import Destination, Load, Outbound
+from carrel.model.plain_data import inner
 from carrel.providers.http import KeyAuth, ServiceClient
 from carrel.providers.service import Refusal, Service
 
@@ -159,14 +160,12 @@ class QdrantValues:
                 raise
 
     def _values(self, answer: Any, key_of: Mapping[str, bytes]) -> dict[bytes, bytes]:
-        points = answer.get("result") if isinstance(answer, dict) else None
+        points = inner(answer, "result")
         if not isinstance(points, list):
             raise ProviderError(f"{self._service.title} gave an answer of another form", "Check `url` of `team`.")
         values = {}
         for point in points:
-            key = key_of.get(str(point.get("id"))) if isinstance(point, dict) else None
-            payload = point.get("payload") if key is not None else None
-            value = payload.get("value") if isinstance(payload, dict) else None
+            key, value = key_of.get(str(inner(point, "id"))), inner(point, "payload", "value")
             if key is not None and isinstance(value, str):
                 try:
                     values[key] = base64.b64decode(value, validate=True)

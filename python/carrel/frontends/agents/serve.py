@@ -34,6 +34,7 @@ from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller, called_by
 from carrel.model.errors import Cancelled, CarrelError, place_of
 from carrel.model.native import __version__
+from carrel.model.plain_data import as_text
 from carrel.policy.audit import AuditTrail
 from carrel.policy.broad_folders import breadth
 from carrel.service.prompt_context import NOTHING, Addition, Prompt, PromptContexts
@@ -64,11 +65,11 @@ class Answering:
             return {}, NOTHING
         if hook is None or not isinstance(request, dict) or not self._is_on():
             return {}, NOTHING
-        text, folder = _text(request, "prompt"), project_of(_text(request, "cwd"))
+        text, folder = as_text(request.get("prompt")), project_of(as_text(request.get("cwd")))
         if folder is None:
             return {}, NOTHING
-        session = _text(request, "session_id") or _text(request, "sessionId")
-        said = await asyncio.to_thread(read_transcript, _text(request, "transcript_path"), text)
+        session = as_text(request.get("session_id")) or as_text(request.get("sessionId"))
+        said = await asyncio.to_thread(read_transcript, as_text(request.get("transcript_path")), text)
         prompt = Prompt(text, f"{agent} {session}" if session else "", said.turns, said.compacted, hook.form, hook.most_bytes)
         with called_by(Caller("agent hook", f"{agent} {session[:8]}".strip())):
             addition = await self._contexts.addition(self._workspace(folder), prompt)
@@ -108,11 +109,6 @@ def project_of(folder: str) -> Path | None:
         return None
     top = next((place for place in (path, *path.parents) if (place / ".git").exists()), path)
     return path if top != path and breadth(top) else top
-
-
-def _text(request: dict[str, Any], name: str) -> str:
-    value = request.get(name)
-    return value if isinstance(value, str) else ""
 
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from carrel.agent.citations import Citation, check
-from carrel.frontends.common.transcripts import as_list
+from carrel.model.plain_data import as_list, as_text, inner, read_json
 from carrel.model.types import ContextItem
 
 HEADER = b"x-carrel-citations"
@@ -50,17 +49,11 @@ def comment(value: bytes) -> bytes:
 
 def text_of_answer(body: bytes) -> str:
     """Return what a whole answer says, in any of the known APIs; empty where nothing is understood."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(answer, dict):
-        return ""
-    said = [_content(_dict(choice).get("message")) for choice in as_list(answer.get("choices"))[:1]]
-    said += [_content(answer.get("message")), _string(answer.get("response"))]
-    for item in as_list(answer.get("output")):
-        said += [_string(_dict(part).get("text")) for part in as_list(_dict(item).get("content"))]
-    return "\n".join(filter(None, said))
+    answer = read_json(body)
+    said = [inner(answer, *path) for path in (("choices", 0, "message", "content"), ("message", "content"), ("response",))]
+    for item in as_list(inner(answer, "output")):
+        said += [inner(part, "text") for part in as_list(inner(item, "content"))]
+    return "\n".join(filter(None, map(as_text, said)))
 
 
 class StreamText:
@@ -100,29 +93,11 @@ class StreamText:
 
 
 def _delta(data: bytes) -> str:
-    try:
-        event = json.loads(data)
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(event, dict):
-        return ""
-    if event.get("type") == "response.output_text.delta":
-        return _string(event.get("delta"))
-    choices = as_list(event.get("choices"))
-    return _content(_dict(choices[0]).get("delta")) if choices else ""
+    event = read_json(data)
+    if inner(event, "type") == "response.output_text.delta":
+        return as_text(inner(event, "delta"))
+    return as_text(inner(event, "choices", 0, "delta", "content"))
 
 
 def _place(citation: Citation) -> str:
     return f"{citation.path}:{citation.start_line}-{citation.end_line}"
-
-
-def _content(message: Any) -> str:
-    return _string(_dict(message).get("content"))
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""

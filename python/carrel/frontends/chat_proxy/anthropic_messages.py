@@ -11,9 +11,10 @@ from typing import Any
 
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, digested, instructs
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import as_list, text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.model.conversation import Message
 from carrel.model.patterns import lazy_pattern
+from carrel.model.plain_data import as_list, inner
 
 FIELD = "messages"
 _TAG = lazy_pattern(r"\s*<(system-reminder|command-[a-z-]+|local-command-[a-z-]+)>")
@@ -53,7 +54,7 @@ def prompts_in(raw: bytes, body: dict[str, Any], session: str | None) -> Convers
 def _wants_json(body: Mapping[str, Any]) -> bool:
     config = body.get("output_config")
     wanted = config.get("format") if isinstance(config, dict) else body.get("output_format")
-    return isinstance(wanted, dict) and wanted.get("type") == "json_schema"
+    return bool(inner(wanted, "type") == "json_schema")
 
 
 def _start(body: Mapping[str, Any], session: str | None) -> bytes:

@@ -26,6 +26,7 @@ import httpx
 
 from carrel.frontends.chat_proxy.http_guard import Headers, is_loopback
 from carrel.model.patterns import lazy_pattern
+from carrel.model.plain_data import as_list, inner
 
 _MOST_IDLE = 64
 _IDLE_SECONDS = 5.0
@@ -164,8 +165,7 @@ class UpstreamModels:
 def windows_in(listed: Any) -> dict[str, int]:
     """Return the windows that a list of models names, by the models' ids."""
     windows: dict[str, int] = {}
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
+    for entry in as_list(inner(listed, "data")):
         if isinstance(entry, dict) and isinstance(name := entry.get("id"), str):
             sizes = (entry.get(field) for field in _FIELDS)
             window = next((size for size in sizes if type(size) is int and size > 0), None)

@@ -22,6 +22,7 @@ from carrel.frontends.lsp.messages.setup_messages import ProvidersResult
 from carrel.model.caller import Caller
 from carrel.model.errors import CarrelError, InvalidInput
 from carrel.model.outbound import Destination, Secret
+from carrel.model.plain_data import inner
 from carrel.model.published import SCHEME, PublishedAddress
 from carrel.model.wording import counted
 from carrel.policy import consent
@@ -137,8 +138,7 @@ def _kept(role: str, typed: Mapping[str, object]) -> dict[str, object]:
 
     All of the same model at the same address; of another one there only how it is asked; nothing of another provider or address.
     """
-    models = read_user().options.get("models")
-    fields = models.get(role) if isinstance(models, dict) else None
+    fields = inner(read_user().options, "models", role)
     if not isinstance(fields, dict) or any(name in typed and fields.get(name) != typed[name] for name in ("provider", "baseUrl")):
         return {}
     is_same = typed.get("model", fields.get("model")) == fields.get("model")

@@ -151,7 +151,7 @@ def _verify(arguments: Namespace, output: Output) -> int:
 
 
 def _install(_: Namespace, output: Output) -> int:
-    chosen, _ = resolve(read_user())
+    chosen = resolve(read_user())[0]
     if (program := stores.qdrant_program(chosen.store)) is not None:
         output.note(f"{program} is there already.")
         output.value({"program": str(program), "installed": False})

@@ -19,11 +19,7 @@ from typing import Any
 
 from carrel.model.conversation import Message, Role
 from carrel.model.patterns import lazy_pattern
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list of plain data, an empty one for anything else."""
-    return value if isinstance(value, list) else []
+from carrel.model.plain_data import as_list, inner, read_json
 
 
 def text_parts(content: Any, kinds: Container[object] | None = None) -> list[tuple[int, str]]:
@@ -99,11 +95,7 @@ def _tail(path: str) -> str | None:
 
 def _records(tail: str) -> Iterator[dict[str, Any]]:
     """Yield the records of a file's end; what is torn is skipped."""
-    try:
-        whole = json.loads(tail)
-    except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, dict) and isinstance(messages := whole.get("messages"), list):
+    if isinstance(messages := inner(read_json(tail), "messages"), list):
         yield from (message for message in messages if isinstance(message, dict))
         return
     pieces = [_decoded(tail, begins.end()) for begins in _INDENTED.finditer(tail)]
@@ -130,9 +122,9 @@ def _turn(record: dict[str, Any]) -> Message | None:
     """Return what somebody said in a record, if that is what it holds."""
     if record.get("isSidechain") or record.get("isMeta"):
         return None
-    inner = next((value for key in ("message", "payload") if isinstance(value := record.get(key), dict)), record)
-    role = _ROLES.get(str(inner.get("role") or record.get("type")))
-    words = inner.get("content") or inner.get("parts")
+    said = next((value for key in ("message", "payload") if isinstance(value := record.get(key), dict)), record)
+    role = _ROLES.get(str(said.get("role") or record.get("type")))
+    words = said.get("content") or said.get("parts")
     parts = [words] if isinstance(words, str) else words if isinstance(words, list) else []
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     text = "\n".join(text for text in texts if isinstance(text, str) and not _TAGGED.match(text))[:_LONGEST].strip()

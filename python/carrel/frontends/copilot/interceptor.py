@@ -21,6 +21,7 @@ from carrel.frontends.copilot.frames import Frame
 from carrel.frontends.copilot.sidecar import Sidecar, Unavailable
 from carrel.frontends.copilot.turns import Mode, Turn, turn_of
 from carrel.model.errors import place_of
+from carrel.model.plain_data import as_dict, as_list, inner, read_json
 from carrel.pack.chat import augment, question_of
 from carrel.search.certainty import GUESSES, doubt
 
@@ -109,8 +110,8 @@ class Interceptor:
         if method in _DOCUMENTS:
             self._sidecar.forward(frame.body)
         elif method == "textDocument/didFocus":
-            document = _params(frame).get("textDocument", _params(frame))
-            uri = document.get("uri") if isinstance(document, dict) else None
+            params = _params(frame)
+            uri = inner(params.get("textDocument", params), "uri")
             self._active = uri if isinstance(uri, str) else None
 
     def rewrite(self, frame: Frame) -> bytes | None:
@@ -226,17 +227,12 @@ class Interceptor:
 
 
 def _params(frame: Frame) -> dict[str, Any]:
-    try:
-        params = json.loads(frame.body)["params"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-    return params if isinstance(params, dict) else {}
+    return as_dict(inner(read_json(frame.body), "params"))
 
 
 def _folders(params: dict[str, Any]) -> tuple[str, ...]:
     """Return the folders of an `initialize` request: the list, else the older roots."""
-    listed = params.get("workspaceFolders")
-    uris = [item.get("uri") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    uris = [item.get("uri") for item in as_list(params.get("workspaceFolders")) if isinstance(item, dict)]
     if not uris:
         path = params.get("rootPath")
         uris = [params.get("rootUri") or (path_to_uri(path) if isinstance(path, str) and path else None)]
@@ -273,8 +269,7 @@ class Answer:
         if value.get("hideText"):
             return
         self._say(value.get("reply"))
-        rounds = value.get("editAgentRounds")
-        for part in rounds if isinstance(rounds, list) else []:
+        for part in as_list(value.get("editAgentRounds")):
             if isinstance(part, dict) and self._say(part.get("reply")):
                 self.round_id = part.get("roundId")
 
@@ -306,12 +301,9 @@ class FollowedAnswers:
 
     def take(self, body: bytes) -> Answer | None:
         """Read a report; gives the answer that it ends, unless it was broken off."""
-        try:
-            params = json.loads(body)["params"]
-            token, value = params["token"], params["value"]
-            answer = self._answers.get(token) if type(token) in (str, int) else None
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None
+        params = inner(read_json(body), "params")
+        token, value = inner(params, "token"), inner(params, "value")
+        answer = self._answers.get(token) if type(token) in (str, int) else None
         if answer is None or not isinstance(value, dict):
             return None
         answer.add(value)

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from carrel.agent import knowledge_form
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import as_list, text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, text_parts
 from carrel.frontends.common.uris import uri_to_path
+from carrel.model.plain_data import as_dict, as_list, read_json
 
 Mode = Literal["prepend", "references", "off"]
 
@@ -157,13 +158,13 @@ def registration() -> bytes:
 
 def is_registered(body: bytes) -> bool:
     """Return true for the answer to `registration`."""
-    message = _parse(body)
+    message = as_dict(read_json(body))
     return message.get("id") == REGISTER_ID and "method" not in message
 
 
 def invocation(body: bytes) -> dict[str, Any] | None:
     """Return the request if it is about one of these tools; the client answers for its own."""
-    message = _parse(body)
+    message = as_dict(read_json(body))
     params = message.get("params")
     ours = message.get("method") in METHODS and isinstance(params, dict) and params.get("name") in (SEARCH, KNOWLEDGE)
     return message if ours and type(message.get("id")) in (int, str) else None
@@ -176,8 +177,8 @@ def needs_search(request: dict[str, Any]) -> bool:
 
 def question(request: dict[str, Any]) -> tuple[str, int]:
     """Return query and limit; raises `ValueError` in words that the model can act on."""
-    arguments = request["params"].get("input")
-    query = arguments.get("query") if isinstance(arguments, dict) else None
+    arguments = as_dict(request["params"].get("input"))
+    query = arguments.get("query")
     if not isinstance(query, str) or not query.strip():
         raise ValueError("`query` must be a text that isn't empty")
     limit = arguments.get("limit", _HITS[request["params"]["name"]])
@@ -198,14 +199,6 @@ def result(request: dict[str, Any], text: str, *, ok: bool) -> bytes:
 
 def _answer(request: dict[str, Any], value: dict[str, Any]) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": request["id"], "result": [value, None]})
-
-
-def _parse(body: bytes) -> dict[str, Any]:
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return message if isinstance(message, dict) else {}
 
 
 def _encode(message: Any) -> bytes:

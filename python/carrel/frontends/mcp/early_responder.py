@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from carrel.frontends.mcp import server_info
 from carrel.model.lines import single_line
+from carrel.model.plain_data import read_json
 
 if TYPE_CHECKING:
     import asyncio
@@ -134,10 +135,7 @@ class EarlyResponder:
 
     def _answered(self, line: bytes) -> bool:
         """Answer if that is possible, else note whether the SDK is needed now; whether the SDK needn't see the message."""
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
+        message = read_json(line)
         if isinstance(message, dict) and type(message.get("id")) in (int, str):
             return self._answered_request(message)
         if not isinstance(message, dict) or "id" in message or not isinstance(message.get("method"), str):

@@ -22,6 +22,7 @@ from urllib.parse import quote, unquote
 
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.native import CancelToken
+from carrel.model.plain_data import inner
 from carrel.model.structs import whole_characters
 from carrel.sources.documents.freshness import front_matter
 from carrel.sources.documents.text_folder import TextMirror, not_writable
@@ -80,8 +81,7 @@ async def fetch_texts(source: SourceSettings, tools: ToolSettings, catalogue: Ca
 def _resource(row: dict[str, Any], text: str) -> ResourceText:
     if not text.strip():
         return ResourceText(str(row["uri"]), problem="it holds no text")
-    notes = row.get("annotations")
-    updated = notes.get("lastModified") if isinstance(notes, dict) else None
+    updated = inner(row, "annotations", "lastModified")
     title = row.get("title") or row.get("name") or ""
     return ResourceText(str(row["uri"]), str(title), text, str(updated or ""))
 

@@ -28,6 +28,7 @@ from carrel.extensions.tools.pipelines.format import (
 )
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool, Risk, ToolOutput, canonical
 from carrel.model.errors import Cancelled, CarrelError, place_of
+from carrel.model.plain_data import read_json
 from carrel.model.structs import whole_characters
 from carrel.model_calls.chat_model import settled
 from carrel.model_calls.model_json import LONGEST
@@ -162,7 +163,7 @@ def _typed(text: str, value: Any, spec: object) -> Any:
     if not isinstance(kind, str) or kind == "string":
         return text
     wanted = Mapping if kind == "object" else list if kind == "array" else ()
-    whole = _json(text)
+    whole = read_json(text)
     if isinstance(whole, wanted):
         return whole  # what the person saw, whatever else the tool gave as its value
     if value is not None and isinstance(value, wanted):
@@ -170,14 +171,6 @@ def _typed(text: str, value: Any, spec: object) -> Any:
     if whole is None and len(text) <= LONGEST:  # a longer one would be cut, and what is missing made up
         whole = parse_json(text.strip())
     return text if whole is None else whole
-
-
-def _json(text: str) -> Any:
-    """Return the JSON that a text is, or None."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 async def _run(tool: CatalogueTool, arguments: Mapping[str, Any], run_tool: RunTool, seconds: float) -> ToolOutput:
@@ -234,7 +227,7 @@ def _says(text: str, value: Any) -> bool:
         return text == value
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return text == "\n".join(value)
-    return bool(_json(text) == value)
+    return bool(read_json(text) == value)
 
 
 def _size(text: str) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from carrel.frontends.cli.assistants.clients import CLIENTS, NAME, Scope, System, command_of, configuration, user_path
 from carrel.frontends.cli.assistants.edits import Edit, Entry, Item, Table, Whole
 from carrel.frontends.mcp.server_info import INSTRUCTIONS
+from carrel.model.plain_data import inner
 
 HOOK = {
     "type": "mcp_tool",
@@ -67,7 +68,7 @@ def _command_hook(agent: str) -> Callable[[str], dict[str, Any]]:
 
 
 def _is_group(item: Any) -> bool:
-    hooks = item.get("hooks") if isinstance(item, dict) else None
+    hooks = inner(item, "hooks")
     return isinstance(hooks, list) and bool(hooks) and all(map(_is_hook, hooks))
 
 

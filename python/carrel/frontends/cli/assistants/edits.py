@@ -15,6 +15,7 @@ import tomlkit
 from carrel.frontends.cli.assistants import jsonc
 from carrel.frontends.cli.assistants.jsonc import newline_of
 from carrel.model.errors import CarrelError
+from carrel.model.plain_data import as_dict, inner
 from carrel.settings.settings_writer import with_table
 
 Mine = Callable[[Any], bool]
@@ -86,12 +87,12 @@ class Table:
 
     def standing(self, text: str) -> Any:
         """Return what has its name."""
-        return _inner(_parsed_toml(text), self.path)
+        return inner(_parsed_toml(text), *self.path)
 
     def put(self, text: str, value: Any = None) -> str:
         """Set the table, which holds plain values; a new one comes last."""
         value, before = self.value if value is None else value, _parsed_toml(text)
-        standing = _inner(before, self.path)
+        standing = inner(before, *self.path)
         if standing == value:
             return text
         after = with_table(text, self.path, value) if standing is not None else None
@@ -106,7 +107,7 @@ class Table:
     def drop(self, text: str, original: str) -> str:  # noqa: ARG002 - a table brings none around it
         """Remove the table with all in it."""
         before = _parsed_toml(text)
-        if _inner(before, self.path) is None:
+        if inner(before, *self.path) is None:
             return text
         return _checked_toml(_without_table(text, self.path), _with_inner(before, self.path, None))
 
@@ -177,17 +178,10 @@ def _parsed_toml(text: str) -> dict[str, Any]:
         raise BadToml(str(error)) from None
 
 
-def _inner(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
 def _with_inner(value: dict[str, Any], path: tuple[str, ...], wanted: object) -> dict[str, Any]:
     key, *rest = path
-    inner = value.get(key, {})
     if rest:
-        wanted = _with_inner(inner if isinstance(inner, dict) else {}, tuple(rest), wanted)
+        wanted = _with_inner(as_dict(value.get(key)), tuple(rest), wanted)
     return {**value, key: wanted}
 
 
@@ -195,5 +189,5 @@ def _pruned(value: Any) -> Any:
     """Return it without tables that are empty or None: whether they are there says nothing."""
     if not isinstance(value, dict):
         return value
-    inner = {key: _pruned(member) for key, member in value.items()}
-    return {key: member for key, member in inner.items() if member not in (None, {})}
+    members = {key: _pruned(member) for key, member in value.items()}
+    return {key: member for key, member in members.items() if member not in (None, {})}
