@@ -12,7 +12,7 @@ from typing import Any
 from carrel.frontends.chat_proxy import anthropic_messages
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, digested, instructs
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, text_parts, words_of
 from carrel.model.conversation import Message, Role
 
 MESSAGES = "/v1/messages"
@@ -69,33 +69,19 @@ def conversation_in(path: str, raw: bytes, session: str | None = None) -> Conver
     prompts, question = list[UserMessage](), ""
     for at, message in enumerate(messages):
         if isinstance(message, dict) and message.get("role") == "user":
-            place = _text_of(message)
-            question = place[2] if place else ""
-            if place:
+            words = words_of(message.get("content"), _TEXT)
+            question = words[2] if words else ""
+            if words:
                 said = (later for later in range(at + 1, len(messages)) if not instructs(messages[later]))
                 followed = next((keys[later] for later in said), None)
-                prompts.append(UserMessage((field,) if whole else place[0], place[1], at, keys[at], followed))
+                place: tuple[str | int, ...] = (field,) if whole else ("content", *words[0])
+                prompts.append(UserMessage(place, words[1], at, keys[at], followed))
     if not prompts:
         return None
     before = [] if whole else messages
     items = [] if whole else json_splice.item_spans(raw, (field,))
     conversation = Conversation(raw, body, field, items, tuple(prompts), _own_words(question, body, before), _history(before))
     return conversation if conversation.spans(prompts[-1:]) else replace(conversation, question="")
-
-
-_Place = tuple[tuple[str | int, ...], str, str]
-"""Path to the text that takes the context, that text, and all that is asked."""
-
-
-def _text_of(message: dict[str, Any]) -> _Place | None:
-    content = message.get("content")
-    if isinstance(content, str):
-        return ("content",), content, content
-    parts = text_parts(content, _TEXT)
-    if not parts:
-        return None
-    at, text = parts[0]
-    return ("content", at, "text"), text, "\n".join(text for _, text in parts)
 
 
 def _keys(body: dict[str, Any], field: str, messages: Sequence[Any]) -> list[str]:

@@ -36,6 +36,14 @@ def text_of(content: Any, kinds: Container[object] | None = None) -> str:
     return content if isinstance(content, str) else "\n".join(text for _, text in text_parts(content, kinds))
 
 
+def words_of(content: Any, kinds: Container[object]) -> tuple[tuple[str | int, ...], str, str] | None:
+    """Return where in a content its first text stands, that text, and all of its text; None where it has none."""
+    if isinstance(content, str):
+        return (), content, content
+    parts = text_parts(content, kinds)
+    return ((parts[0][0], "text"), parts[0][1], text_of(content, kinds)) if parts else None
+
+
 MOST_BYTES = 256 * 1024
 MOST_TURNS = 12
 _LONGEST = 20_000

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from carrel.agent import knowledge_form
 from carrel.frontends.common import json_splice
-from carrel.frontends.common.transcripts import text_of, text_parts
+from carrel.frontends.common.transcripts import text_of, words_of
 from carrel.frontends.common.uris import uri_to_path
 from carrel.model.plain_data import as_dict, as_list, read_json
 
@@ -97,15 +97,11 @@ def turn_of(body: bytes) -> Turn | None:
 
 
 def _turn(raw: bytes, params: dict[str, Any], path: json_splice.Path, content: Any) -> Turn | None:
-    if isinstance(content, str):
-        text = whole = content
-    else:
-        parts = text_parts(content, _TEXT)
-        if not parts:
-            return None
-        path, text = (*path, parts[0][0], "text"), parts[0][1]
-        whole = text_of(content, _TEXT)
-    span = json_splice.string_span(raw, path, text)
+    words = words_of(content, _TEXT)
+    if words is None:
+        return None
+    inside, text, whole = words
+    span = json_splice.string_span(raw, (*path, *inside), text)
     return Turn(raw, params, span, text, whole) if span else None
 
 
