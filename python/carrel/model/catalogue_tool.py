@@ -34,6 +34,13 @@ class CatalogueTool:
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     output_schema: Mapping[str, Any] | None = None
     examples: tuple[str, ...] = ()
+    only_reads: bool = False
+    """Its server says so."""
+
+    @property
+    def acts(self) -> bool:
+        """Tell whether it may change something, so that the documents' rules come before it; the person's risk counts first."""
+        return self.risk == "dangerous" or (self.risk == "moderate" and not self.only_reads)
 
     @property
     def qualified(self) -> str:

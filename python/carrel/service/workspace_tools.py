@@ -109,7 +109,7 @@ def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda:
 
     async def run(arguments: ExecuteArguments) -> tuple[str, str]:
         checked = service.check(arguments.pipeline, arguments.input_data)
-        if not checked.problems and checked.risk != "safe" and not searched():
+        if not checked.problems and checked.acts and not searched():
             return "", SEARCH_FIRST
         return await execute(service, arguments)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,10 @@ def test_a_servers_word_never_makes_a_tool_safe() -> None:
         {"name": "write", "annotations": {"destructiveHint": False}},
         {"name": "silent", "risk": "safe"},
     ]
-    assert [tool.risk for tool in from_mcp(rows, "s")[0]] == ["moderate", "moderate", "dangerous"]
+    tools = from_mcp(rows, "s")[0]
+    assert [tool.risk for tool in tools] == ["moderate", "moderate", "dangerous"]
+    assert [tool.acts for tool in tools] == [False, True, True]
+    assert replace(tools[0], risk="dangerous").acts, "what a person says of it comes before"
 
 
 def test_words_that_a_name_writes_as_one_count_and_those_of_every_name_do_not() -> None:

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -19,6 +19,7 @@ import pytest
 from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, until, wait_until
 
+from carrel.agent.tools.catalogue_tools import SEARCH_FIRST
 from carrel.extensions.tools.catalogue.search import ToolQuery
 from carrel.extensions.tools.servers.mcp_tools import McpConnection
 from carrel.extensions.tools.servers.shared_servers import SharedServers
@@ -165,6 +166,19 @@ async def test_a_model_finds_tools_and_runs_them(make: Make) -> None:
     assert (await execute.run({"pipeline": greet})).is_error  # both arguments are required
 
 
+async def test_what_only_reads_runs_before_a_search_and_what_acts_after(make: Make) -> None:
+    await approved(make)
+    arguments = {"pipeline": plan({"tool": "t.greet", "args": {"name": "Ann"}}), "input_data": ""}
+    service = make()
+    acting, reading = ([replace(tool, only_reads=only_reads) for tool in LISTED] for only_reads in (False, True))
+    await service.catalogue.keep("t", service.settings, acting)
+    [_, execute] = catalogue_tools(service, lambda: False)
+    assert (await execute.run(arguments)).text == SEARCH_FIRST
+    await service.catalogue.keep("t", service.settings, reading)
+    assert (await execute.run(arguments)).text.startswith("Hello, Ann!")
+    assert set(states(service).values()) == {"approved"}, "it is the same text: nobody is asked again"
+
+
 async def test_a_search_for_tools_is_recorded_with_its_tags_and_the_words_that_matched(
     make: Make, log: FakeAuditLog, tmp_path: Path
 ) -> None:
@@ -258,7 +272,7 @@ async def test_tools_that_changed_since_they_were_listed_are_not_asked_about(mak
     await service.catalogue.refresh(service.settings)
     listed = service.state().tools
     first, *others = [item.tool for item in listed if item.tool.source == "t"]
-    await service.catalogue.keep("t", service.settings, [dataclasses.replace(first, description="Another."), *others])
+    await service.catalogue.keep("t", service.settings, [replace(first, description="Another."), *others])
     with pytest.raises(ProviderError, match="changed while you were asked"):
         await service.approve(listed)
     await service.catalogue.keep("t", service.settings, others)

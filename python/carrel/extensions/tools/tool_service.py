@@ -51,6 +51,11 @@ class Checked:
     waiting: tuple[StatedTool, ...] = ()
 
     @property
+    def acts(self) -> bool:
+        """Tell whether it may change something."""
+        return self.validated is None or any(tool.acts for tool in self.validated.tools)
+
+    @property
     def needs_confirmation(self) -> bool:
         """Tell whether a person must agree before it runs."""
         return not self.problems and (self.risk == "dangerous" or bool(self.waiting))
@@ -189,7 +194,8 @@ class ToolService:
             await self.catalogue.keep(name, self.settings, now)
             usable = {item.tool.qualified: item for item in self.state().tools if item.usable}
             for tool in tools:
-                if tool.source == name and (tool.qualified not in usable or usable[tool.qualified].tool != tool):
+                now_usable = usable.get(tool.qualified)
+                if tool.source == name and (now_usable is None or now_usable.tool.fingerprint != tool.fingerprint):
                     raise CarrelError(
                         f"tool {tool.qualified} is not the one that you approved: its text or schema changed, or it is gone",
                         "Look at it with `carrel tools approve`.",

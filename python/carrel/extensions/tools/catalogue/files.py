@@ -108,9 +108,16 @@ def _own_risk(row: Mapping[str, Any]) -> Risk:
 
 def _annotated_risk(row: Mapping[str, Any]) -> Risk:
     """Return the risk by what a server says of its tool: a stranger's word, so that reading alone counts as moderate."""
+    return "moderate" if _only_reads(row) or _annotations(row).get("destructiveHint") is False else "dangerous"
+
+
+def _only_reads(row: Mapping[str, Any]) -> bool:
+    return _annotations(row).get("readOnlyHint") is True
+
+
+def _annotations(row: Mapping[str, Any]) -> Mapping[str, Any]:
     said = row.get("annotations")
-    said = said if isinstance(said, Mapping) else {}
-    return "moderate" if said.get("readOnlyHint") is True or said.get("destructiveHint") is False else "dangerous"
+    return said if isinstance(said, Mapping) else {}
 
 
 def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[CatalogueTool], list[str]]:
@@ -139,6 +146,7 @@ def _each(rows: Sequence[Any], source: str, risk_of: Any) -> tuple[list[Catalogu
             schema=schema,
             output_schema=output,
             examples=_texts(row.get("examples"), _MOST_EXAMPLES, _LONGEST_EXAMPLE),
+            only_reads=_only_reads(row),
         )
         if runs_anything(tool):
             tool = replace(tool, risk="dangerous")
