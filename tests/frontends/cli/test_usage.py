@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
 
+from carrel.frontends.cli.arguments import parser
+
 
 def test_batch_answers_each_line_in_the_scorers_form(run: Run, project: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.jsonl"
@@ -85,3 +87,17 @@ def test_json_behind_two_dashes_is_another_programs(run: Run) -> None:
     code, out, err = run("copilot-proxy", "--deadline-ms", "loud", "--", "server", "--json")
     assert (code, out) == (2, "")
     assert "usage: carrel copilot-proxy" in err
+
+
+@pytest.mark.parametrize(
+    ("typed", "same_as"),
+    [
+        ("--json agents last", "agents last --json"),
+        ("agents --json last", "agents last --json"),
+        ("--json models", "models list --json"),
+        ("--path search --limit 3 search q", "search q --path search --limit 3"),
+        ("--json tools add x -- program --json", "tools add x --json -- program --json"),
+    ],
+)
+def test_options_count_before_a_command_too(typed: str, same_as: str) -> None:
+    assert parser().parse_args(typed.split()) == parser().parse_args(same_as.split())

@@ -10,8 +10,9 @@ from argparse import (
     ArgumentParser,
     Namespace,
     RawDescriptionHelpFormatter,
+    _SubParsersAction,
 )
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -191,7 +192,7 @@ class _Parser(ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse as argparse does; what is left over is told by the command that doesn't know it."""
-        words, program = split_program(sys.argv[1:] if args is None else args)
+        words, program = split_program(_options_last(self, list(sys.argv[1:] if args is None else args)))
         if (usual := _USUAL_ACTIONS.get(words[0] if words else "")) and not _names_action(words[1:]):
             words = [words[0], usual, *words[1:]]
         parsed, unknown = self.parse_known_args(words, namespace)
@@ -208,6 +209,25 @@ class _Parser(ArgumentParser):
             choices = [str(choice) for choice in action.choices]
             message = f"invalid choice: {value!r} (choose from {', '.join(choices)})"
             raise ArgumentError(action, message + did_you_mean(str(value), choices))
+
+
+def _options_last(outer: ArgumentParser, typed: list[str]) -> list[str]:
+    """Put options that stand before a command, or an action, behind it: only these know them."""
+    inner = next((action.choices for action in outer._actions if isinstance(action, _SubParsersAction)), {})
+    taking = {option for command in inner.values() for option in _options_with_value(command)}
+    at = 0
+    while at < len(typed) and typed[at].startswith("--") and typed[at] not in outer._option_string_actions:
+        at += 1 + (typed[at] in taking)
+    if at >= len(typed) or typed[at] not in inner:
+        return typed
+    return [typed[at], *_options_last(inner[typed[at]], typed[:at] + typed[at + 1 :])]
+
+
+def _options_with_value(command: ArgumentParser) -> Iterator[str]:
+    for action in command._actions:
+        yield from action.option_strings if action.nargs != 0 else ()
+        for inner in action.choices.values() if isinstance(action, _SubParsersAction) else ():
+            yield from _options_with_value(inner)
 
 
 def _names_action(typed: Sequence[str]) -> bool:
