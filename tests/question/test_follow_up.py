@@ -54,6 +54,21 @@ def test_a_question_that_leans_is_searched_for_with_the_name_that_it_means(text:
     assert follow(text).text == searched
 
 
+PLACES = (SAID[0], Message("assistant", "locale/de/messages.po:4-9\nshop/retry_schedule.py:1-20\nshop/ledger.py:3\nMakefile:2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        ("And how is that tested?", "And how is that tested? failed payments tried again"),
+        ("Who calls it?", "Who calls it? failed payments tried again"),
+        ("Which file has the first one?", "Which file has the first one? retry schedule"),
+    ],
+)
+def test_of_places_that_were_listed_without_a_word_only_a_position_says_which_is_meant(text: str, searched: str) -> None:
+    assert follow(text, PLACES).text == searched
+
+
 @pytest.mark.parametrize(
     "text",
     [

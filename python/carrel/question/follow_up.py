@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from carrel.model.conversation import Message
+from carrel.model.lines import lines_of
 from carrel.model.native import Candidate, detect_language, path_kinds, split_names
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Query, both_ends
@@ -46,6 +47,7 @@ _TESTS = frozenset("spec specs test tested tests unittest unittests".split())  #
 _LEFT_OUT = lazy_pattern(r"(?ms)<rag_context>.*?(?:</rag_context>|\Z)|^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1|\Z)")
 _QUOTED = lazy_pattern(r"`([^\W\d][\w.:#$!?-]{1,99})(?=[`(\s])[^`\n]{0,99}`")
 _PATH = lazy_pattern(r"`?(?<![\w@+/.\\-])((?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9})\b(?!\()`?")
+_PLACE = lazy_pattern(r":\d+(?:-\d+)?$")
 _ITEM = lazy_pattern(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^\|(?![ \t|:-]+$)(.+)\|[ \t]*$(?!\n\|[ \t|:-]+$)")
 """An item of a list, or a row of a table that isn't its head."""
 
@@ -86,6 +88,12 @@ def turns_read(history: Sequence[Message]) -> list[Message]:
     return [Message(turn.role, _LEFT_OUT.sub(" ", turn.text[: 10 * _READ])[:_READ]) for turn in said]
 
 
+def _is_list_of_places(answer: str) -> bool:
+    """Tell whether an answer names several places and says nothing of them, as a client does that asks no model."""
+    lines = [line for line in lines_of(answer) if line.strip()]
+    return len(lines) > 1 and all(map(_PLACE.search, lines))
+
+
 def symbol_meant(query: Query) -> str | None:
     """Return "type" or "any" where a question is about the class, or any definition, around what is selected."""
     if not query.selection or not (here := _in_front(query)) or (kinds := here.groupdict()).get("file"):
@@ -109,7 +117,8 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
     answers = [turn.text for turn in reversed(said) if turn.role == "assistant"]
     questions = (both_ends(turn.text.strip(), _MOST_BEFORE) for turn in reversed(said) if turn.role == "user")
     before = next((question for question in questions if len(telling_words(question)) > 1), "")
-    named = [names[:_MOST_NAMES] for turn in reversed(said) if (names := _names(turn.text))]
+    spoken = [turn.text for turn in reversed(said) if turn.role == "user" or not _is_list_of_places(turn.text)]
+    named = [names[:_MOST_NAMES] for text_before in spoken if (names := _names(text_before))]
     names = next((names for names in named if not all(map(_is_word, names))), named[0] if named else [])
     shown = next((paths for answer in answers if (paths := tuple(filter(detect_language, _PATH.findall(answer))))), ())
     pairs = {"names": (text, " ".join(names)), "question": (before, text)}
@@ -134,7 +143,7 @@ def _in_front(query: Query) -> re.Match[str] | None:
 
 def _meant(text: str, answer: str, names: Sequence[str], before: str) -> tuple[str, list[str]]:
     """Return the name that a question means, the answer's first or that at the place asked for, and words beside it."""
-    name = next(iter(names), "")
+    name = "" if _is_list_of_places(answer) else next(iter(names), "")
     if place := next((match for match in _POINTER.finditer(text) if match["place"] or match["number"]), None):
         at = int(place["number"]) - 1 if place["number"] else _PLACES[place["place"].lower()]
         items = [item or row for item, row in _ITEM.findall(answer)]
