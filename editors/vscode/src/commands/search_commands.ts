@@ -1,5 +1,6 @@
 /** Commands that put the project's pages where a person wants them. */
 
+import { posix } from 'node:path';
 import * as vscode from 'vscode';
 import { onlyFolder, type ContextClient } from '../context_client';
 import { count } from '../memory/labels';
@@ -121,7 +122,7 @@ async function search(server: Supervisor, memory: Memory): Promise<void> {
       const { hits, state } = await server.request('carrel/search', asked, source.token);
       if (running !== source) return;
       const rows = hits.map(hit => ({
-        label: hit.symbol ?? hit.path,
+        label: hit.symbol ?? posix.basename(hit.path),
         description: `${hit.path}:${lines(hit)}`,
         detail: detail(hit),
         alwaysShow: true,
