@@ -18,7 +18,9 @@ STATUS = "return require('carrel').status()"
 def test_a_project_is_offered_once_and_on_indexes_and_remembers_it(edit: Edit, project: Path) -> None:
     before = sorted(path for path in project.rglob("*"))
     nvim = edit(file="src/auth.py", welcome=True)
-    assert "`:Carrel on` indexes it" in nvim.wait_note("remember this project?")
+    offer = nvim.wait_note("remember this project?")
+    assert "`:Carrel on` indexes it" in offer
+    assert len(offer) <= 80 - len("showcmd and ruler"), "what is longer waits for Enter"
     nvim.command("Carrel on")
     assert "4 added" in nvim.wait_note("added")
     nvim.wait(f"{STATUS} == 'Carrel: ready'")

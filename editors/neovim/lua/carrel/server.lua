@@ -84,8 +84,8 @@ local function attach_open_buffers(root, server)
   end
 end
 
-local WELCOME = 'remember this project? `:Carrel on` indexes it, so that chats find the right code, and keeps the index current. '
-  .. 'The index stays on this machine. (Said once for each project.)'
+-- On one line of 80 columns: a longer one stops the editor until Enter is pressed, before anything was typed.
+local WELCOME = 'remember this project? `:Carrel on` indexes it here'
 
 local function welcome(root, status)
   if config.current.welcome and status.state == 'empty' and not memory.is_on(root) and memory.first_time(root) then
