@@ -190,7 +190,8 @@ async def test_without_any_model_the_remedies_are_named(start: Start, project: P
         with pytest.raises(LspError, match="No chat model is set") as caught:
             await client.request("carrel/chat", QUESTION)
         assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
-        assert "carrel/complete" in caught.value.message
+        assert "need no model" in caught.value.message
+        assert "carrel/" not in caught.value.message, "it is shown to a person, who sends no requests"
         assert "`carrel models set chat" in caught.value.message
 
 

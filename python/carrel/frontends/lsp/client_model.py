@@ -52,10 +52,7 @@ class Asker(Protocol):
 class Client:
     """The client of one connection."""
 
-    remedy = (
-        'Or use a client that lends its own: one that announces `{"complete": true}` under `experimental.carrel` and answers '
-        "`carrel/complete`."
-    )
+    remedy = "Searching, and context for another chat, need no model."
 
     def __init__(self, server: CarrelServer) -> None:
         self._server = server
