@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.frontends.cli.conftest import Run, one_json
+from tests.frontends.cli.terminal import posix_only
 
 from carrel.composition.composition import Composition
 
@@ -105,6 +107,22 @@ def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
     assert "  No documents found" in lines, "what a tool said is shown"
     assert any(line.startswith("  failed: ") and line.endswith("be read: secret.") for line in lines)
     assert "=secret" not in done.stderr
+
+
+@posix_only
+def test_who_waits_at_a_terminal_sees_that_the_model_was_asked(project: Path, environment: dict[str, str]) -> None:
+    ours, its = os.openpty()
+    command = [sys.executable, "-c", PLAYED, "ask", "where are passwords checked?"]
+    env = {**environment, "SCRIPT": json.dumps([ANSWER])}
+    done = subprocess.run(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=its, check=False, timeout=60)
+    os.close(its)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux: the other end is closed
+        while data := os.read(ours, 65_536):
+            shown += data
+    os.close(ours)
+    assert done.stdout == f"{ANSWER}\n".encode()
+    assert b"> model asked, step 1, " in shown
 
 
 def test_what_does_not_hold_is_said_and_marked(play: Play) -> None:

@@ -97,7 +97,8 @@ class _Listener:
         if self._shown:
             self._output.piece("\n")
             self._shown = ""
-        if self._steps or step.kind == "askedAgain":
+        # A model may take minutes: who waits at a terminal sees for whom.
+        if self._steps or step.kind == "askedAgain" or (step.kind == "asked" and self._output.is_watched):
             for line in LINE_END.split(_step_line(step)):
                 self._output.note(line)
 

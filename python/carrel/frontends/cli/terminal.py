@@ -102,6 +102,11 @@ class Output:
         shown = harmless(text) if _is_terminal(sys.stdout) else text
         _write(shown.encode(errors="replace"), end=b"")
 
+    @property
+    def is_watched(self) -> bool:
+        """Tell whether a person sees what is told beside the result as it comes."""
+        return _is_terminal(sys.stderr)
+
     def note(self, text: str) -> None:
         """Tell the person something beside the result."""
         if not self.json and not self.silent:
