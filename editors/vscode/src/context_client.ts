@@ -122,7 +122,7 @@ export class ContextClient {
       openUris: openUris().filter(here),
       pinned: [...new Set([...files, ...this.receipts.pinned.filter(here)])],
       attached: places,
-      exclude: removed.filter(isWholeFile).map(({ path }) => literalGlob(path)),
+      exclude: removed.filter(isWholeFile).map(({ uri }) => literalGlob(this.pathOf(vscode.Uri.parse(uri, true), !!folder))),
       excludeLines: removed
         .filter(place => !isWholeFile(place))
         .map(({ uri, startLine, endLine }) => ({ uri, startLine, endLine })),
@@ -141,8 +141,8 @@ export class ContextClient {
   }
 
   /** The path of a file as answers have it: of several folders it begins with what the server calls one. */
-  pathOf(uri: vscode.Uri): string {
-    const folder = onlyFolder() ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+  pathOf(uri: vscode.Uri, alone = !!onlyFolder()): string {
+    const folder = alone ? undefined : vscode.workspace.getWorkspaceFolder(uri);
     return [...(folder ? [this.memory.nameOf(folder)] : []), vscode.workspace.asRelativePath(uri, false)].join('/');
   }
 }

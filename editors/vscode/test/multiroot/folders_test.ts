@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { foldersOf, link } from '../../src/chat/places';
+import { wholeFile, type Place } from '../../src/receipts/receipts';
 import { carrel, until } from '../host/carrel';
 import { recordingModel } from '../host/chat';
 
@@ -113,5 +114,18 @@ describe('a window with two folders', () => {
       [],
       'what is open elsewhere is no news',
     );
+  });
+
+  it('keeps out what a person excluded when the other folder is gone', async () => {
+    const { receipts } = await carrel();
+    const question = 'how is a login checked?';
+    const places = async (): Promise<readonly Place[]> =>
+      (await vscode.commands.executeCommand<{ hits: Place[] }>('carrel.copyContext', question)).hits;
+    const excluded = (await places()).find(({ path }) => path === 'shop/src/auth.py') ?? assert.fail('it was not there');
+    receipts.remove(question, wholeFile(excluded));
+    assert(vscode.workspace.updateWorkspaceFolders(1, 1));
+    await until('one folder', () => folders().length === 1);
+    const left = (await places()).map(({ path }) => path);
+    assert(left.length && !left.some(path => path.endsWith('src/auth.py')), left.join());
   });
 });
