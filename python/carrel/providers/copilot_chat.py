@@ -61,7 +61,7 @@ class CopilotChat:
         self._key = key
         self._outbound = outbound
         self._connect = connect
-        self._programs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program] = weakref.WeakKeyDictionary()
+        self._programs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Program[_Session]] = weakref.WeakKeyDictionary()
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -121,7 +121,7 @@ class CopilotChat:
         self._outbound.meter.failed(self._service.destination, str(error))
         return error
 
-    def _program(self) -> Program:
+    def _program(self) -> Program[_Session]:
         loop = asyncio.get_running_loop()
         if loop not in self._programs:
             self._programs[loop] = Program(self._start)
@@ -144,7 +144,7 @@ class CopilotChat:
             raise ProviderError(*NOT_SIGNED_IN)
         return client
 
-    async def _begin(self, program: Program, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Session:
+    async def _begin(self, program: Program[_Session], messages: Sequence[Message], tools: Sequence[ToolSpec]) -> _Session:
         client = await program.client()
         from copilot import Tool
 
@@ -171,11 +171,11 @@ class CopilotChat:
         except Exception:
             program.forget()  # it may have ended
             raise
-        session = Session(client, made, self._service)
+        session = _Session(client, made, self._service)
         await made.send(whole_characters(_prompt(messages)))
         return session
 
-    def _count(self, destination: Destination, load: Load, session: Session) -> None:
+    def _count(self, destination: Destination, load: Load, session: _Session) -> None:
         prompt, answer = session.prompt_tokens or load.tokens, session.answer_tokens or chat.tokens_of(session.received)
         dollars = (prompt * (self.spec.price or 0.0) + answer * (self.spec.output_price or 0.0)) / 1e6
         more = Load(tokens=prompt + answer - load.tokens, dollars=dollars - load.dollars, requests=0)
@@ -200,7 +200,7 @@ _NOTHING_ELSE: Mapping[str, Any] = {
 
 
 @dataclass
-class Session:
+class _Session:
     """One conversation that the program has."""
 
     client: Any

@@ -11,15 +11,12 @@ import tempfile
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from carrel.model.errors import ProviderError
 from carrel.model.installation import how_to_install
 from carrel.model.outbound import Secret
 from carrel.system.child_environment import child_environment
-
-if TYPE_CHECKING:
-    from carrel.providers.copilot_chat import Session
 
 MOST_WAITING = 4
 """Sessions that wait for the results of tools; a loop that gave up leaves its session behind."""
@@ -42,14 +39,24 @@ Connect = Callable[[Secret | None, str, bool], Awaitable[Any]]
 """(GitHub token, proxy, whether a model of one's own answers) -> the SDK's client, started."""
 
 
-class Program:
+class Session(Protocol):
+    """A conversation that the program has."""
+
+    async def end(self) -> None:
+        """Stop the program's work on it. Raises nothing."""
+
+
+S = TypeVar("S", bound=Session)
+
+
+class Program(Generic[S]):
     """Copilot's program for one event loop, started when it is needed, ended when it isn't any more."""
 
     def __init__(self, start: Callable[[], Awaitable[Any]]) -> None:
         self._start = start
         self._starting: asyncio.Task[Any] | None = None
         self._users = 0
-        self._waiting: list[Session] = []
+        self._waiting: list[S] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._sessions_ending: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -78,7 +85,7 @@ class Program:
         """End the program, without having anybody wait; the next request starts another."""
         self._later(self.stop())
 
-    def take(self, fits: Callable[[Session], bool]) -> Session | None:
+    def take(self, fits: Callable[[S], bool]) -> S | None:
         """Take the session that waits for what comes now, if one does."""
         for session in self._waiting:
             if fits(session):
@@ -86,13 +93,13 @@ class Program:
                 return session
         return None
 
-    def keep(self, session: Session) -> None:
+    def keep(self, session: S) -> None:
         """Have a session wait for the results of its calls."""
         self._waiting.append(session)
         while len(self._waiting) > MOST_WAITING:
             self.discard(self._waiting.pop(0))
 
-    def discard(self, session: Session) -> None:
+    def discard(self, session: S) -> None:
         """End a session, without having anybody wait for it."""
         self._later(session.end(), self._sessions_ending)
 
