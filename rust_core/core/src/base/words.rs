@@ -4,6 +4,8 @@
 //! a question in plain words and the exact name find it. Nothing is allocated per word: terms are handed to a callback from a
 //! buffer that the [`Splitter`] reuses.
 
+use std::ops::Range;
+
 /// Runs of word characters longer than this are data (base64, hashes), not names: nobody types them into a search.
 const LONGEST_WORD: usize = 128;
 
@@ -100,9 +102,9 @@ impl Splitter {
                     at = code_end;
                     continue;
                 }
-                if let Some((number, number_end)) = dotted_number(bytes, at, end) {
-                    self.dotted_number(text, number, end, number_end, emit);
-                    at = number_end;
+                if let Some(number) = dotted_number(bytes, at, end) {
+                    at = number.end;
+                    prefixes(&text[number.clone()], end - number.start, emit);
                     continue;
                 }
             }
@@ -186,14 +188,6 @@ impl Splitter {
         self.lower.make_ascii_lowercase();
         emit(&self.lower, WordKind::Whole);
     }
-
-    /// `8.1.4`: `8.1`, then the whole (its first number was emitted before). What is behind a dot says nothing alone.
-    fn dotted_number(&mut self, text: &str, start: usize, first: usize, end: usize, emit: &mut impl FnMut(&str, WordKind)) {
-        for (dot, _) in text[first + 1..end].match_indices('.') {
-            emit(&text[start..first + 1 + dot], WordKind::Part);
-        }
-        emit(&text[start..end], WordKind::Whole);
-    }
 }
 
 /// Hand every term of `text` to `emit`: [`Splitter::split`] with buffers of its own, for callers that split once.
@@ -254,7 +248,7 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 
 /// Where a number with dots begins and ends whose first digits are at the end of `start..end` (`8.1.4`, `v8.1.4`, `127.0.0.1`); more
 /// than four digits are a value that was measured.
-fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     const MOST_DIGITS: usize = 4;
     let begin = if bytes[start] | 0x20 == b'v' { start + 1 } else { start };
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -270,7 +264,15 @@ fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize
         }
         at = next;
     }
-    (at > end).then_some((begin, at))
+    (at > end).then_some(begin..at)
+}
+
+/// `8.1.4`: `8.1`, then the whole; its first number was emitted before. What is behind a dot says nothing alone.
+fn prefixes(number: &str, first: usize, emit: &mut impl FnMut(&str, WordKind)) {
+    for (dot, _) in number.match_indices('.').filter(|(dot, _)| *dot > first) {
+        emit(&number[..dot], WordKind::Part);
+    }
+    emit(number, WordKind::Whole);
 }
 
 /// CJK text has no spaces: pairs of neighbours are the usual terms; a lone character is its own.
