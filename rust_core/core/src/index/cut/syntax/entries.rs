@@ -42,11 +42,13 @@ impl<'tree> Walk<'_, 'tree> {
 
     fn entry_name(&self, node: Node<'tree>) -> String {
         let named = node.child_by_field_name("key").or_else(|| node.named_child(0));
-        let written = match self.compiled.language {
-            Language::HTML => self.text[node.byte_range()].split(['>', '\n']).next().unwrap_or_default(),
-            _ => named.map_or("", |key| self.text[key.byte_range()].lines().next().unwrap_or_default()),
+        let plain = if self.compiled.language == Language::HTML {
+            // `a href="/"`: the quote at its end is part of it.
+            self.text[node.byte_range()].split(['>', '\n']).next().unwrap_or_default().trim_matches(['<', ' '])
+        } else {
+            let written = named.map_or("", |key| self.text[key.byte_range()].lines().next().unwrap_or_default());
+            written.trim().trim_matches(|c: char| "\"'<[]:".contains(c))
         };
-        let plain = written.trim().trim_matches(|c: char| "\"'<[]:".contains(c));
         plain.chars().take(LONGEST_ENTRY).collect()
     }
 }
