@@ -207,10 +207,9 @@ async def test_two_reviews_at_once_keep_their_models_apart(opened: Start, projec
 @pytest.mark.parametrize("experimental", [None, {}, {"carrel": True}, {"carrel": {"complete": False}}, "carrel"])
 async def test_a_client_without_a_model_is_told_what_is_missing(start: Start, project: Path, experimental: Any) -> None:
     async with start(project, capabilities={"experimental": experimental}) as client:
-        with pytest.raises(LspError, match=r"experimental\.carrel") as caught:
+        with pytest.raises(LspError, match="No chat model is set") as caught:
             await client.request("carrel/review", ISSUE)
         assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
-        assert "carrel/complete" in caught.value.message
 
 
 @pytest.mark.parametrize(

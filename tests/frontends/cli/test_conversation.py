@@ -112,7 +112,7 @@ def test_steps_are_shown_where_they_are_asked_for(play: Play) -> None:
 @posix_only
 def test_who_waits_at_a_terminal_sees_that_the_model_was_asked(project: Path, environment: dict[str, str]) -> None:
     ours, its = os.openpty()
-    command = [sys.executable, "-c", PLAYED, "ask", "where are passwords checked?"]
+    command = [sys.executable, "-c", ALONE, "ask", "where are passwords checked?"]
     env = {**environment, "SCRIPT": json.dumps([ANSWER])}
     done = subprocess.run(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=its, check=False, timeout=60)
     os.close(its)

@@ -233,7 +233,7 @@ mod tests {
 
     fn holds(memory: *mut c_void, size: usize, what: u8) -> bool {
         // SAFETY: as above.
-        (0..size).all(|at| unsafe { memory.cast::<u8>().add(at).read() } == what)
+        size == 0 || unsafe { std::slice::from_raw_parts(memory.cast::<u8>(), size) } == vec![what; size]
     }
 
     proptest! {
