@@ -15,17 +15,12 @@ from typing import TypeVar
 
 import pytest
 from tests.documents import pdf, word, write_documents
-from tests.support.texts import EMBEDDER, indexed
 from tests.waiting import wait_until
 
 from carrel.model.native import CancelToken
-from carrel.model.types import Query
-from carrel.question.prepare import prepare_blocking
-from carrel.search.retriever import find, read
 from carrel.sources.documents.converter_process import convert
 from carrel.sources.documents.freshness import DocumentFacts, document_key, facts_of, remaining, superseded
 from carrel.sources.documents.mirror import Mirror, unusable_name
-from carrel.sources.documents.passages import with_document_facts
 from carrel.sources.documents.text_folder import read_below
 from carrel.sources.documents.to_markdown import UnreadableDocumentError, to_markdown
 from carrel.system.background import directly
@@ -85,30 +80,6 @@ def test_the_newest_version_supersedes_the_others() -> None:
         "b.md": DocumentFacts(),
     }
     assert superseded(facts, facts) == {"a-v9.md": "a-v10.md", "archive/a-v11.md": "a-v10.md"}
-
-
-def test_a_search_of_code_and_documents_says_which_document_has_a_newer_version() -> None:
-    files = {
-        "docs/Deploy-guide-v1.md": "# Deploy\n\nStop the wombat service, then copy the archive.\n",
-        "docs/deploy-guide-v2.md": "# Deploy\n\nRun the pipeline.\n",
-        "docs/old/backup.md": "# Backup\n\nThe wombat service is dumped by night.\n",
-        "docs/backup.md": "# Backup\n\nSnapshots.\n",
-        "docs/plain.md": "# Plain\n\nA wombat service.\n",
-        "wombat.py": "def stop_wombat_service():\n    pass\n",
-    }
-    question, token = Query("wombat service", limit=6), CancelToken()
-    ranking = find(indexed(files), prepare_blocking(question, EMBEDDER), token)
-    hits = [hit.chunk for hit in read(with_document_facts(ranking), question, token).hits]
-    notes = {chunk.path: chunk.origin.note if chunk.origin else "" for chunk in hits}
-    assert (
-        notes.items()
-        >= {
-            "docs/Deploy-guide-v1.md": "outdated: docs/deploy-guide-v2.md is newer, version 1",
-            "docs/old/backup.md": "outdated: docs/backup.md is newer",
-            "docs/plain.md": "",
-            "wombat.py": "",
-        }.items()
-    )
 
 
 def test_what_is_old_counts_for_less_but_for_something() -> None:

@@ -144,8 +144,6 @@ def _show_hits(result: Any, output: Output) -> None:
         symbol = f"  {hit.symbol}" if isinstance(hit.symbol, str) else ""
         span = f":{hit.start_line}-{hit.end_line}"
         output.styled((hit.path, "bold magenta"), (span, "green"), (f"  {hit.score:.2f}", "dim"), (symbol, "cyan"))
-        if hit.note:  # UNSET is false
-            output.styled((f"    {hit.note}", "dim"))
         lines = LINE_END.split(hit.text.rstrip("\r\n"))
         for line in lines[:_SHOWN_LINES]:
             output.styled((f"    {line}", ""))

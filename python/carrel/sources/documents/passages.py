@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,11 +9,9 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
-from pathlib import PurePosixPath
 
 from carrel.model.lines import rows_of
 from carrel.model.local_index import SnapshotView
-from carrel.model.native import Filter
 from carrel.model.types import Chunk, Hit, Origin, Query
 from carrel.search.certainty import GUESSES
 from carrel.search.merge import merge_by_score
@@ -112,13 +109,8 @@ def with_document_facts(ranking: Ranking) -> Ranking:
     now, view, days = time.time(), ranking.view, ranking.query.filters.max_age_days
     facts_of = cache(lambda path: document_facts(view, path, ranking.lines))
 
-    @cache
-    def newer_than(path: str) -> str | None:
-        siblings = _versions_of(path, view)
-        return freshness.superseded(siblings, {each: facts_of(each) for each in siblings}).get(path)
-
     def with_facts(chunk: Chunk) -> Chunk:
-        if chunk.source != "docs" or not (note := _note(facts := facts_of(chunk.path), now, _warning(newer_than(chunk.path)))):
+        if chunk.source != "docs" or not (note := _note(facts := facts_of(chunk.path), now)):
             return chunk
         updated = chunk.updated_at if facts.updated_at is None else int(facts.updated_at)
         return replace(chunk, updated_at=updated, origin=Origin(WORKSPACE, note=note, version=facts.version))
@@ -140,25 +132,12 @@ def with_document_facts(ranking: Ranking) -> Ranking:
     return replace(described, order=replace(ranking.order, places=places))
 
 
-def _versions_of(path: str, view: SnapshotView) -> list[str]:
-    """Return the paths of all versions of a document; the index looks for the longest word that their names share."""
-    key = freshness.document_key(path)
-    word = max(re.findall(r"[^\W_]+", PurePosixPath(key).stem), key=len, default="")
-    name = "".join(f"[{letter}{letter.upper()}]" for letter in word)
-    rows = view.outline(_MOST_LOOKED_AT, 0, Filter(path_globs=[f"**/*{name}*"], sources=["docs"]))
-    return [other for other, *_ in rows if freshness.document_key(other) == key]
-
-
-def _warning(newer: str | None) -> str:
-    return f"outdated: {newer} is newer" if newer else ""
-
-
 def _with_facts(hit: Hit, facts: freshness.DocumentFacts, newer: str | None, shown: Shown, now: float) -> Hit:
     chunk = _without_front_matter(hit.chunk)
     at = facts.updated_at if facts.updated_at is not None else float(chunk.updated_at)
     age = (now - at) / freshness.SECONDS_A_DAY
     outdated = bool(shown.outdated_after) and age > shown.outdated_after
-    warning = _warning(newer and shown.path_of(newer)) or ("outdated" if outdated else "")
+    warning = f"outdated: {shown.path_of(newer)} is newer" if newer else "outdated" if outdated else ""
     note = _note(replace(facts, updated_at=at) if shown.dated else facts, now, warning)
     if shown.named and facts.title:
         note = f"{facts.title}, {note}"
