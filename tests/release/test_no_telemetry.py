@@ -68,8 +68,8 @@ def test_every_front_end_works_and_none_tries_to_reach_another_machine(
     assert done.returncode == 0, done.stderr
     seen = [line.split("\t") for line in (beside / "connections").read_text("utf-8").splitlines()]
     elsewhere = [(event, host) for event, host, _ in seen if not is_here(host)]
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1]) if alone else {"on purpose": [], "by Carrel": 0}
+    reported: dict[str, Any] = json.loads(done.stdout.splitlines()[-1]) if alone else {"on purpose": [], "by Carrel": 0}
     assert bool(elsewhere) == alone, "what is tried on purpose is seen"
-    assert {host for _, host in elsewhere} <= set(told["on purpose"]), elsewhere
+    assert {host for _, host in elsewhere} <= set(reported["on purpose"]), elsewhere
     assert len({process for event, _, process in seen if event == "socket.connect"}) >= 2, "the proxy's connection was seen too"
-    assert told["by Carrel"] == 0
+    assert reported["by Carrel"] == 0

@@ -32,6 +32,11 @@ def test_a_workflow_trusts_nobody_by_name(file: Path) -> None:
         assert name != "publish" or job["if"] == "github.event_name == 'push' && github.ref_type == 'tag'"
 
 
+def test_only_carrels_own_packages_go_to_pypi() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    assert re.findall(r"uv\" publish .*? (dist/\S+)$", text, re.MULTILINE) == ["dist/carrel_context-*"]
+
+
 def test_files_that_workflows_run_are_there() -> None:
     text = "".join(file.read_text("utf-8") for file in WORKFLOWS)
     named = set(re.findall(r"(?<![\w/])(\.ci/[\w.-]+)", text))

@@ -34,8 +34,7 @@ class CatalogueTool:
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
     output_schema: Mapping[str, Any] | None = None
     examples: tuple[str, ...] = ()
-    only_reads: bool = False
-    """Its server says so."""
+    only_reads: bool = False  # by its server's word
 
     @property
     def acts(self) -> bool:

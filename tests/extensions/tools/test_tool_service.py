@@ -177,6 +177,8 @@ async def test_what_only_reads_runs_before_a_search_and_what_acts_after(make: Ma
     await service.catalogue.keep("t", service.settings, reading)
     assert (await execute.run(arguments)).text.startswith("Hello, Ann!")
     assert set(states(service).values()) == {"approved"}, "it is the same text: nobody is asked again"
+    dangerous = json.dumps({**json.loads(arguments["pipeline"]), "risk_level": "dangerous"})
+    assert (await execute.run({**arguments, "pipeline": dangerous})).text == SEARCH_FIRST
 
 
 async def test_a_search_for_tools_is_recorded_with_its_tags_and_the_words_that_matched(

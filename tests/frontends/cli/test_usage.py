@@ -96,6 +96,7 @@ def test_json_behind_two_dashes_is_another_programs(run: Run) -> None:
         ("agents --json last", "agents last --json"),
         ("--json models", "models list --json"),
         ("--path search --limit 3 search q", "search q --path search --limit 3"),
+        ("--workspace mcp install --client claude", "mcp install --client claude --workspace"),
         ("--json tools add x -- program --json", "tools add x --json -- program --json"),
     ],
 )

@@ -12,10 +12,11 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -122,31 +123,32 @@ async def install(
 async def _opened(url: str, proxy: str, transport: httpx.AsyncBaseTransport | None) -> AsyncIterator[httpx.Response]:
     """Give the answer of a URL, after redirects to encrypted places only; no key is ever sent. Raises `ProviderError`."""
 
-    async def check(request: httpx.Request) -> None:
-        _check_origin(str(request.url), url)
-
-    client = httpx.AsyncClient(
-        proxy=proxy or None,
-        transport=transport,
-        timeout=httpx.Timeout(60, connect=10),
-        follow_redirects=True,
-        max_redirects=_REDIRECTS,
-        event_hooks={"request": [check]},
-    )
+    client = httpx.AsyncClient(proxy=proxy or None, transport=transport, timeout=httpx.Timeout(60, connect=10))
     has_begun = False
     try:
-        async with client, client.stream("GET", url) as response:
+        async with client, aclosing(await _followed(client, url)) as response:
             if not response.is_success:
                 raise ProviderError(f"{response.url.host} answered {response.status_code}", "Try again later.", retryable=True)
             has_begun = True
             yield response
-    except httpx.TooManyRedirects:
-        raise ProviderError("The download was sent from place to place without an end; nothing was installed.") from None
     except httpx.HTTPError as error:
         kind = type(error).__name__
         if has_begun:
             raise ProviderError(f"The download was cut ({kind}); nothing was installed.", retryable=True) from None
         raise ProviderError(f"{error.request.url.host} can't be reached ({kind})", "Check the network.", retryable=True) from None
+
+
+async def _followed(client: httpx.AsyncClient, url: str) -> httpx.Response:
+    """Ask for a URL, and for the places that it is sent on to, whose answers stay unread: they may be of any size."""
+    request = client.build_request("GET", url)
+    for _ in range(_REDIRECTS):
+        _check_origin(str(request.url), url)
+        response = await client.send(request, stream=True)
+        if response.next_request is None:
+            return response
+        request = response.next_request
+        await response.aclose()
+    raise ProviderError("The download was sent from place to place without an end; nothing was installed.")
 
 
 async def _fetch(response: httpx.Response, download: Download, target: Path, progress: Progress) -> None:
@@ -180,21 +182,23 @@ def _unpack(archive: Path, target: Path, *, zipped: bool) -> None:
     """Write the program that the archive holds to `target`; nothing else of it is looked at."""
     try:
         with zipfile.ZipFile(archive) if zipped else tarfile.open(archive, "r:gz") as opened:
-            for name, source in _files(opened):
+            for name, open_file in _files(opened):
                 if Path(name).name in ("qdrant", "qdrant.exe"):
-                    _copy(source, target)
+                    with open_file() as source:
+                        _copy(source, target)
                     return
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise ProviderError(f"The archive can't be read ({type(error).__name__}); nothing was installed.") from None
     raise ProviderError("The archive holds no program `qdrant`; nothing was installed.")
 
 
-def _files(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
-    """Give the names and contents of an archive's files, one after the other."""
+def _files(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """Give the names of an archive's files, one after the other, with what opens them."""
     if isinstance(opened, zipfile.ZipFile):
-        yield from ((item.filename, opened.open(item)) for item in opened.infolist() if not item.is_dir())
+        yield from ((item.filename, partial(opened.open, item)) for item in opened.infolist() if not item.is_dir())
     else:
-        yield from ((item.name, source) for item in opened if item.isfile() and (source := opened.extractfile(item)))
+        extract = cast("Callable[[tarfile.TarInfo], IO[bytes]]", opened.extractfile)  # None only for what is no file
+        yield from ((item.name, partial(extract, item)) for item in opened if item.isfile())
 
 
 def _copy(source: IO[bytes], target: Path) -> None:

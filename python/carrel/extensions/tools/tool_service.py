@@ -52,8 +52,8 @@ class Checked:
 
     @property
     def acts(self) -> bool:
-        """Tell whether it may change something."""
-        return self.validated is None or any(tool.acts for tool in self.validated.tools)
+        """Tell whether it may change something, by its tools or by what the plan says of itself."""
+        return self.validated is None or self.risk == "dangerous" or any(tool.acts for tool in self.validated.tools)
 
     @property
     def needs_confirmation(self) -> bool:

@@ -215,10 +215,13 @@ def _options_last(outer: ArgumentParser, typed: list[str]) -> list[str]:
     """Put options that stand before a command, or an action, behind it: only these know them."""
     inner = next((action.choices for action in outer._actions if isinstance(action, _SubParsersAction)), {})
     taking = {option for command in inner.values() for option in _options_with_value(command)}
-    at = 0
-    while at < len(typed) and typed[at].startswith("--") and typed[at] not in outer._option_string_actions:
-        at += 1 + (typed[at] in taking)
-    if at >= len(typed) or typed[at] not in inner:
+    for values in (taking, frozenset[str]()):  # `--workspace` takes a value in one command and is a flag in another
+        at = 0
+        while at < len(typed) and typed[at].startswith("--") and typed[at] not in outer._option_string_actions:
+            at += 1 + (typed[at] in values)
+        if at < len(typed) and typed[at] in inner:
+            break
+    else:
         return typed
     return [typed[at], *_options_last(inner[typed[at]], typed[:at] + typed[at + 1 :])]
 

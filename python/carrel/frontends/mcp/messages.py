@@ -114,7 +114,7 @@ class Place(Wire, kw_only=True, frozen=True):
 
 
 class SearchedResult(Wire, kw_only=True, frozen=True):
-    """What every answer says of the search behind it."""
+    """Hold what every answer says of the search behind it."""
 
     folder: FolderOfAnswer
     confidence: Confidence = UNSET

@@ -247,19 +247,20 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 }
 
 /// Where a number with dots begins and ends whose first digits are at the end of `start..end` (`8.1.4`, `v8.1.4`, `127.0.0.1`); more
-/// than four digits are a value that was measured.
+/// than four digits are a value that was measured, and of a longer chain each eight numbers are one word.
 fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     const MOST_DIGITS: usize = 4;
+    const MOST_DOTS: usize = 7;
     let begin = if bytes[start] | 0x20 == b'v' { start + 1 } else { start };
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |from: usize| bytes.iter().skip(from).take_while(|b| b.is_ascii_digit()).count();
     let is_number = |from: usize, to: usize| (1..=MOST_DIGITS).contains(&(to - from)) && digits(from) == to - from;
     if !is_number(begin, end) {
         return None;
     }
     let mut at = end;
-    while bytes.get(at) == Some(&b'.') {
+    for _ in 0..MOST_DOTS {
         let next = at + 1 + digits(at + 1);
-        if !is_number(at + 1, next) || bytes.get(next).copied().is_some_and(is_word_byte) {
+        if bytes.get(at) != Some(&b'.') || !is_number(at + 1, next) || bytes.get(next).copied().is_some_and(is_word_byte) {
             break;
         }
         at = next;

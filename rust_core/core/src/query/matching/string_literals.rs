@@ -136,9 +136,13 @@ fn words_between<'a>(
     is_asked: &mut impl FnMut(&str) -> bool,
     words: &mut Vec<&'a str>,
 ) -> Option<()> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let inner = if follows { part.trim_start_matches(is_part) } else { part };
-    let inner = if precedes { inner.trim_end_matches(is_part) } else { inner };
+    // A dot may join the value to a number: `10.0.0.{host}`, `{major}.12`.
+    let part_of = |value_side: &mut dyn Iterator<Item = char>| -> fn(char) -> bool {
+        let is_joined = value_side.next() == Some('.') && value_side.next().is_some_and(|c| c.is_ascii_digit());
+        if is_joined { |c| is_word(c) || c == '.' } else { is_word }
+    };
+    let inner = if follows { part.trim_start_matches(part_of(&mut part.chars())) } else { part };
+    let inner = if precedes { inner.trim_end_matches(part_of(&mut inner.chars().rev())) } else { inner };
     for (_, word) in words_of(inner) {
         if !is_asked(word) {
             return None;
@@ -146,6 +150,10 @@ fn words_between<'a>(
         words.push(word);
     }
     Some(())
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// How many bytes an escape takes that begins here, Java's `%n` among them, with a terminal's colour behind it.
@@ -271,5 +279,7 @@ mod tests {
         let read = Literal::read("{} could not\\nopen {}", 0..0, &mut |_| true).unwrap();
         assert_eq!(read.pieces, [["could", "not", "open"]]);
         assert!(read.opens && read.closes);
+        let read = Literal::read("bind to 10.0.0.{host} with {major}.12 alone.", 0..0, &mut |_| true).unwrap();
+        assert_eq!(read.pieces, [vec!["bind", "to"], vec!["with"], vec!["alone"]]);
     }
 }
