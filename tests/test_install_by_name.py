@@ -18,6 +18,8 @@ ALLOWED = {
     "pyproject.toml": r'^name = "carrel-context"$|^carrel-context = "carrel\.__main__:main"  #',
     "requirements/dev.txt": r"^ +# +(via )?carrel-context \(pyproject\.toml\)$",
     "python/carrel/model/installation.py": r'^DISTRIBUTION = "carrel-context"$',
+    ".github/workflows/release.yml": r"publish --trusted-publishing always dist/carrel_context-\*$",
+    "tests/release/test_workflows.py": r"dist/carrel_context-\*",
     ".ci/Containerfile": r"--no-index --find-links /tmp/wheels carrel_context ",
     "tests/release/packages.py": r'pattern = f"carrel_context-',
     "tests/release/test_packages.py": r'f"carrel_context-\{VERSION\}|carrel_context\[\^',
