@@ -20,7 +20,7 @@ ALLOWED = {
     "python/carrel/model/installation.py": r'^DISTRIBUTION = "carrel-context"$',
     ".github/workflows/release.yml": r"publish --trusted-publishing always dist/carrel_context-\*$",
     "tests/release/test_workflows.py": r"dist/carrel_context-\*",
-    ".ci/Containerfile": r"--no-index --find-links /tmp/wheels carrel_context ",
+    "docs/examples/Containerfile": r"--no-index --find-links /tmp/wheels carrel_context ",
     "tests/release/packages.py": r'pattern = f"carrel_context-',
     "tests/release/test_packages.py": r'f"carrel_context-\{VERSION\}|carrel_context\[\^',
     "docs/editors.md": r"\(defun carrel-context |M-x carrel-context`",

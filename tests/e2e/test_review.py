@@ -210,6 +210,8 @@ async def test_a_client_without_a_model_is_told_what_is_missing(start: Start, pr
         with pytest.raises(LspError, match="No chat model is set") as caught:
             await client.request("carrel/review", ISSUE)
         assert (caught.value.code, caught.value.data["kind"]) == (-32803, "ProviderError")
+        assert "carrel models set chat" in caught.value.message
+        assert caught.value.message.endswith("Searching, and context for another chat, need no model.")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whatever strangers send can be looked into, and nothing raises."""
+"""Look into whatever strangers send: nothing raises."""
 
 from __future__ import annotations
 

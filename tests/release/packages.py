@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
+NEOVIM = ROOT / "editors/neovim"
 PROJECT: Any = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 VERSION: str = PROJECT["version"]
 SUMMARY = "The right pages of your own code in front of every chat request"
@@ -160,7 +161,7 @@ def neovim(release: Release) -> tuple[str, str]:
     name = f"carrel.nvim-{VERSION}"
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
-        files = [(file.relative_to(ROOT / "editors/neovim"), file) for file in (ROOT / "editors/neovim").rglob("*")]
+        files = [(file.relative_to(NEOVIM), file) for file in NEOVIM.rglob("*")]
         files.append((Path("LICENSE"), ROOT / "LICENSE"))
         for inside, file in sorted(files):
             if file.is_file() and inside.name != "tags":  # Neovim writes the tags of help itself
@@ -170,9 +171,9 @@ def neovim(release: Release) -> tuple[str, str]:
                     archive.addfile(entry, content)
     (release.folder / f"{name}.tar.gz").write_bytes(gzip.compress(data.getvalue(), mtime=0))
     modules = "".join(
-        f'         ["{".".join(file.relative_to(ROOT / "editors/neovim/lua").with_suffix("").parts).removesuffix(".init")}"]'
-        f' = "{file.relative_to(ROOT / "editors/neovim").as_posix()}",\n'
-        for file in sorted((ROOT / "editors/neovim/lua").rglob("*.lua"))
+        f'         ["{".".join(file.relative_to(NEOVIM / "lua").with_suffix("").parts).removesuffix(".init")}"]'
+        f' = "{file.relative_to(NEOVIM).as_posix()}",\n'
+        for file in sorted((NEOVIM / "lua").rglob("*.lua"))
     )
     return (
         f"{name}-1.rockspec",

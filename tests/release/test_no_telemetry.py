@@ -1,4 +1,4 @@
-"""Nothing is sent that no setting names: every front end at work, watched from inside and cut off from outside.
+"""Check that nothing is sent that no setting names: every front end at work, watched from inside and cut off from outside.
 
 Where the system makes no network namespace (Linux's unshare), and in `make test-long`, it also runs with a network.
 """

@@ -1,4 +1,4 @@
-"""What package managers take names the files of the release, by hash, and each platform its own."""
+"""Check that what package managers take names the files of the release by hash, and for each platform its own."""
 
 from __future__ import annotations
 

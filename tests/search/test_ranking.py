@@ -236,7 +236,11 @@ def test_a_relevance_is_that_of_the_hit_whatever_else_is_there(found: list[tuple
 def test_a_question_for_documents_lifts_what_is_written_for_people_and_no_test() -> None:
     code = candidate("src/restart.py")
     document, test = (candidate(path, lexical=0.55) for path in ("docs/restart.md", "tests/test_restart.py"))
-    assert order([code, document, test], "how is it stored")[0] == "src/restart.py:1"
+    assert order([code, document, test], "how is it stored") == [
+        "src/restart.py:1",
+        "docs/restart.md:1",
+        "tests/test_restart.py:1",
+    ]
     for asked in ("what does our runbook say", "how do I restart it after an upgrade", "what do I need to install first"):
         assert order([code, document, test], asked) == ["docs/restart.md:1", "src/restart.py:1", "tests/test_restart.py:1"]
     for asked in ("how do I call restart_all", "how do I add a parameter to the function", "how does it restart"):

@@ -122,7 +122,6 @@ async def install(
 @asynccontextmanager
 async def _opened(url: str, proxy: str, transport: httpx.AsyncBaseTransport | None) -> AsyncIterator[httpx.Response]:
     """Give the answer of a URL, after redirects to encrypted places only; no key is ever sent. Raises `ProviderError`."""
-
     client = httpx.AsyncClient(proxy=proxy or None, transport=transport, timeout=httpx.Timeout(60, connect=10))
     has_begun = False
     try:

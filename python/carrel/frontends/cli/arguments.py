@@ -214,6 +214,10 @@ class _Parser(ArgumentParser):
 def _options_last(outer: ArgumentParser, typed: list[str]) -> list[str]:
     """Put options that stand before a command, or an action, behind it: only these know them."""
     inner = next((action.choices for action in outer._actions if isinstance(action, _SubParsersAction)), {})
+    if typed and typed[0] in inner:
+        return [typed[0], *_options_last(inner[typed[0]], typed[1:])]
+    if not typed or not typed[0].startswith("--"):
+        return typed
     taking = {option for command in inner.values() for option in _options_with_value(command)}
     for values in (taking, frozenset[str]()):  # `--workspace` takes a value in one command and is a flag in another
         at = 0

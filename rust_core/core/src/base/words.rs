@@ -246,7 +246,7 @@ fn error_code_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     found
 }
 
-/// Where a number with dots begins and ends whose first digits are at the end of `start..end` (`8.1.4`, `v8.1.4`, `127.0.0.1`); more
+/// Return the range of a number with dots whose first digits are at the end of `start..end`: `8.1.4`, `v8.1.4`, `127.0.0.1`. More
 /// than four digits are a value that was measured, and of a longer chain each eight numbers are one word.
 fn dotted_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
     const MOST_DIGITS: usize = 4;

@@ -183,7 +183,7 @@ fn placeholder(text: &str, before: Option<char>) -> Option<usize> {
     let bytes = text.as_bytes();
     let until = |close: char| text.find(close).map(|at| at + 1).filter(|&end| end <= LONGEST_PLACEHOLDER);
     let is_name = |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
-    let name_to = |at: usize| at + text[at..].find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len() - at);
+    let name_to = |at: usize| at + text[at..].find(|c| !is_word(c)).unwrap_or(text.len() - at);
     match bytes.first()? {
         b'{' => balanced(text, '{', '}'),
         b'$' | b'#' if bytes.get(1) == Some(&b'{') => balanced(&text[1..], '{', '}').map(|length| length + 1),
