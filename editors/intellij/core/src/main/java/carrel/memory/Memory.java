@@ -129,9 +129,7 @@ public final class Memory {
     public CompletableFuture<ContextResult> context(Question question) {
         var always = pinned.get();
         var params = question.params(WAIT_MS, always);
-        var answer = requests.ask(running -> running.context(params));
-        answer.thenAccept(pack -> keep(new Receipt(question, always, pack)));
-        return answer;
+        return requests.ask(running -> running.context(params), pack -> keep(new Receipt(question, always, pack)));
     }
 
     /**
@@ -143,13 +141,8 @@ public final class Memory {
         var token = "carrel-intellij-" + UUID.randomUUID();
         var params = ChatParams.of(question.params(WAIT_MS, always), messages, token);
         answering.put(token, steps);
-        var answer = requests.ask(running -> running.chat(params));
-        answer.whenComplete((result, error) -> {
-            answering.remove(token);
-            if (result != null) {
-                keep(new Receipt(question, always, result.pack()));
-            }
-        });
+        var answer = requests.ask(running -> running.chat(params), result -> keep(new Receipt(question, always, result.pack())));
+        answer.whenComplete((result, error) -> answering.remove(token));
         return answer;
     }
 

@@ -5,6 +5,7 @@ import carrel.server.ServerUnavailable;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Requests that are under way. An answer comes for each: LSP4J by itself would leave those of a dead server open for ever. */
@@ -18,12 +19,17 @@ final class Requests {
 
     /** Ask the server, which is started for it if need be. Cancelling the answer cancels the request. */
     <T> CompletableFuture<T> ask(Function<CarrelServer, CompletableFuture<T>> call) {
+        return ask(call, value -> {});
+    }
+
+    /** Ask likewise. {@code arrived} sees the value before the answer is complete, so that who waits for it sees what {@code arrived} did. */
+    <T> CompletableFuture<T> ask(Function<CarrelServer, CompletableFuture<T>> call, Consumer<T> arrived) {
         var answer = new CompletableFuture<T>();
         access.server().whenComplete((server, error) -> {
             if (error != null) {
                 answer.completeExceptionally(Memory.cause(error));
             } else if (!answer.isDone()) {
-                pass(sent(call, server), answer);
+                pass(sent(call, server), answer, arrived);
             }
         });
         return answer;
@@ -44,7 +50,7 @@ final class Requests {
         }
     }
 
-    private <T> void pass(CompletableFuture<T> request, CompletableFuture<T> answer) {
+    private <T> void pass(CompletableFuture<T> request, CompletableFuture<T> answer, Consumer<T> arrived) {
         open.add(answer);
         answer.whenComplete((value, error) -> {
             open.remove(answer);
@@ -55,8 +61,12 @@ final class Requests {
         request.whenComplete((value, error) -> {
             if (error != null) {
                 answer.completeExceptionally(Memory.cause(error));
-            } else {
-                answer.complete(value);
+            } else if (!answer.isDone()) {
+                try {
+                    arrived.accept(value);
+                } finally {
+                    answer.complete(value);
+                }
             }
         });
     }

@@ -88,7 +88,7 @@ class ConversationTest {
         assertEquals(folder.resolve("src/accounts/login.py"), Path.of(URI.create(places.get(0).uri())));
         assertEquals("the file was not given", places.get(1).reason());
         assertEquals(List.of(), turn.problems());
-        var receipt = eventually(() -> server.memory().view().receipts(), kept -> !kept.isEmpty()).get(0);
+        var receipt = server.memory().view().receipts().get(0);
         assertEquals(turn.pack(), receipt.pack());
         assertEquals(HOW, receipt.question().text());
     }

@@ -84,9 +84,12 @@ class RealServerTest {
         assertEquals("src/accounts/login.py", pack.hits().get(0).path());
         assertTrue(pack.text().contains("def authenticate_user"), pack.text());
         assertTrue(pack.tokens() > 0);
-        var receipt = eventually(() -> memory.view().receipts(), kept -> !kept.isEmpty()).get(0);
+        var receipt = memory.view().receipts().get(0);
         assertEquals("how is the password of a user checked?", receipt.question().text());
         assertEquals(pack, receipt.pack());
+        var question = server.question("where is the pool of database connections?");
+        var newest = memory.context(question).thenApply(answer -> memory.view().receipts().get(0).question()).join();
+        assertEquals(question, newest, "the receipt comes before the answer");
     }
 
     @Test
