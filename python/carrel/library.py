@@ -7,10 +7,12 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.assist.assessment import ATTEMPTS, AssessedSearch, search_assessed
 from carrel.assist.assisted_retrieval import Assistants
@@ -77,8 +79,7 @@ CANDIDATES = 20
 """How many hits `retrieve_context` chooses from (spec C7)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A place that answers a query. Lines are 1-based and inclusive; `score` is relevance from 0 to 1.
 
     `definitions` are the names that it defines, `class_name` is the class, or heading, that it stands in, and `imports` is what

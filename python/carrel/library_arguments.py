@@ -3,12 +3,11 @@
 # ruff: noqa: PLC0415 - an index is opened without what agents need
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from carrel.model.bounds import MOST, checked
 from carrel.model.conversation import Message
@@ -56,7 +55,7 @@ def filters_argument(filters: object) -> Filters:
         return Filters()
     if not isinstance(filters, Filters):
         raise InvalidInput("filters", f"must be carrel.model.types.Filters, not {type(filters).__name__}")
-    values = {field.name: getattr(filters, field.name) for field in dataclasses.fields(filters)}
+    values = structs.asdict(filters)
     converted: Filters = checked("filters", values, Filters)
     return converted
 

@@ -10,12 +10,12 @@ import asyncio
 import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 
 import msgspec
+from msgspec import Struct
 
 from carrel.agent.agent_steps import Event, TextDelta, Usage
 from carrel.agent.citations import Citation
@@ -41,8 +41,7 @@ _WAIT_MS = 600_000
 """How long a first index may take before a question is answered from what there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer of a model; behind a citation that doesn't hold stands `[unverified]`. `str` of it is the text.
 
     `problem` says what else is wrong with it, `steps` are what happened: what the model was asked, the tools and what they said.
@@ -58,8 +57,7 @@ class Answer:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """An issue's work. Where the model gave no answer that can be used, `problem` says why and `raw_text` is what it said."""
 
     summary: str = ""

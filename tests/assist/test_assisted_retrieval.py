@@ -6,10 +6,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support.planner_models import FAULTS, Planner, on_jumping_clock
 from tests.support.texts import EMBEDDER, ask, indexed, paths
 

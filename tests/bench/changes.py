@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import platformdirs
+from msgspec.structs import replace
 from tests.bench import history_cases
 from tests.bench.quality import Figures, difference, indexed, mean
 

@@ -98,7 +98,7 @@ def test_neighbours_are_joined_only_where_the_lines_between_fit() -> None:
 
 
 def test_a_text_is_measured_once() -> None:
-    class Counting(ApproximateTokenizer):
+    class Counting(ApproximateTokenizer, frozen=True):
         measured = 0
 
         def count(self, text: str) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from tests.services.embeddings import SESSION, SIGN_IN, EmbeddingService, Fault
 from tests.support.embedders import copilot, sign_in
 

@@ -6,12 +6,12 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.contract import suites
 from tests.contract.suites.common import cosine
 from tests.services.embeddings import KEY, SESSION, SIGN_IN, EmbeddingService, Fault, meaning, running, unit

@@ -6,10 +6,10 @@ import gzip
 import logging
 import pickle
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from carrel.model.errors import InvalidInput, NotAllowed, ProviderError
 from carrel.model.fakes import FakeMeter, FakePermissions, fake_outbound

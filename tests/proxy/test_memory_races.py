@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.proxy.test_memory import ANSWER, FIRST, SECOND, Chat, chat, exclude, ignore, off, step, user
 
 from carrel.frontends.chat_proxy import context_injector

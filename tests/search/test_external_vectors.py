@@ -6,11 +6,11 @@ import asyncio
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support.indexing import run_index_blocking
 
 from carrel.model.errors import CarrelError, ProviderError

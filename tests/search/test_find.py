@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support.texts import EMBEDDER, ask, indexed
 
 from carrel.model.errors import InvalidInput

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import Any, cast
 
 import pytest
@@ -56,7 +56,7 @@ def test_the_definition_of_a_named_symbol_comes_first() -> None:
     ],
 )
 def test_what_is_called_so_comes_before_what_declares_or_resembles_it(name: str, first: FakeChunk, other: FakeChunk) -> None:
-    found = [replace(first, dense=0.1, lexical=0.1), replace(other, dense=0.9, lexical=0.9)]
+    found = [dataclasses.replace(first, dense=0.1, lexical=0.1), dataclasses.replace(other, dense=0.9, lexical=0.9)]
     assert places(FakeView(found), name)[0][0] == first.path
 
 

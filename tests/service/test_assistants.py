@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.shop import write_files
 from tests.support.planner_models import FAULTS, Planner
 from tests.support.workspaces import Open, indexed
@@ -77,7 +78,7 @@ async def helped(open_workspace: Open, planner: Any = None, reranker: Any = None
 def set_to(workspace: Workspace, **values: Any) -> None:
     """Put settings in force."""
     folder = workspace._state.now.folder
-    workspace._state.replace(folder=replace(folder, settings=replace(folder.settings, **values)))
+    workspace._state.replace(folder=replace(folder, settings=dataclasses.replace(folder.settings, **values)))
 
 
 async def test_a_planner_is_asked_where_the_setting_or_the_request_says_so(open_workspace: Open) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import json
 import os
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -158,7 +158,7 @@ class HeldRenewal(IndexRunner):
 async def test_answers_say_that_a_deleted_index_is_built_anew(shop: Shop) -> None:
     runner = HeldRenewal()
     workspace = shop(runner)
-    workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=True)))
+    workspace.apply(FolderSettings(dataclasses.replace(workspace.settings, rag_enabled=True)))
     await queries.search(workspace, Query("password", 1), 60_000)
     workspace.note_reports()  # so that no look at the disk comes in between
     assert workspace.index
@@ -228,7 +228,7 @@ async def test_a_question_that_waits_while_settings_change_is_answered(shop: Sho
     waits.clear()
     asked = asyncio.create_task(queries.search(workspace, Query("password", 1), 60_000))
     await waits.wait()
-    workspace.apply(FolderSettings(replace(workspace.settings, editor_exclude=("/old.py",))))
+    workspace.apply(FolderSettings(dataclasses.replace(workspace.settings, editor_exclude=("/old.py",))))
     assert await asyncio.to_thread(composition.reopening.wait, 20)
     await asyncio.wait({asked}, timeout=0.2)
     assert not asked.done(), "it was answered from the index that was closed"

@@ -6,12 +6,13 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.contract import suites
 from tests.services.models import ASKED, KEY, SEARCH, TOOL
 from tests.waiting import until

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.services.models import ASKED, KEY, SEARCH, TOOL, chat, keyed
 from tests.services.standin import HANG, HELLO, Call, Reply, StandIn, failure
 from tests.waiting import until

@@ -15,10 +15,10 @@ import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.contract import suites
 from tests.services.models import ASKED, SEARCH, TOOL, chat, keyed, reranker
 from tests.services.standin import HANG, Call, Reply, StandIn, failure, running

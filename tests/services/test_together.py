@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import openai
 import pytest
+from msgspec.structs import replace
 from tests.services.models import ASKED, KEY, SEARCH, TOOL, chat, keyed, reranker
 from tests.services.standin import HANG, HELLO, Call, Reply, StandIn, failure, running
 from tests.support.workspaces import Open, indexed, open_workspace  # noqa: F401 - a fixture

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.pack.test_context import HITS
 from tests.support.hits import hit
 from tests.support.texts import EMBEDDER, indexed

@@ -12,8 +12,10 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.agent import agent_steps as steps
 from carrel.agent.tool_arguments import names_of, problem_with, read_arguments
@@ -44,16 +46,14 @@ Check = Callable[[str], str]
 """Says what is wrong with an answer; empty where it can be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """A call as it can be run, or why it can't."""
 
     call: ToolCall
     problem: str = ""
 
 
-@dataclass(slots=True)
-class _Answer:
+class _Answer(Struct):
     """An answer while it comes."""
 
     text: list[str] = field(default_factory=list)

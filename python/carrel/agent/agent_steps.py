@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from carrel.assist.assessment import Attempt
 from carrel.model.conversation import Finish
@@ -15,8 +16,7 @@ LimitName = Literal["steps", "calls", "tokens", "cost", "time", "answer"]
 """What a run had enough of; "answer" is one that was too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How far a run may go. After that the model is asked once to answer with what it has."""
 
     steps: int = 10  # requests in which it may ask for tools
@@ -31,8 +31,7 @@ class Limits:
     result_tokens: int = 3_000  # of one call's result, where the window has room for so many
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """What the loop says to the model in its own words; `again` gets the `{problem}`."""
 
     no_more: str = "No more tools. Answer now, from what you found."
@@ -40,39 +39,34 @@ class Wording:
     asks_more: str = "it asks for another tool"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAsked:
+class ModelAsked(Struct, frozen=True):
     """The model is asked; `step` counts from 1, `tokens` are those of the request."""
 
     step: int
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """A piece of what the model says, as it comes; it may turn out to be no answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True):
     """All that the model said in a step; `answer` when it asked for no tool with it, so that it is meant as the answer."""
 
     text: str
     answer: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(Struct, frozen=True):
     """A tool runs, with arguments that fit its schema."""
 
     name: str
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(Struct, frozen=True):
     """What the model gets for a call; `repeated` when the same call was made before, and was not run again."""
 
     name: str
@@ -82,30 +76,26 @@ class ToolFinished:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallRefused:
+class CallRefused(Struct, frozen=True):
     """A call that can't be run; the model is told why."""
 
     name: str
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Struct, frozen=True):
     """What was mended of what the model said."""
 
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class LimitReached:
+class LimitReached(Struct, frozen=True):
     """The run had enough of this."""
 
     limit: LimitName
 
 
-@dataclass(frozen=True, slots=True)
-class AskedAgain:
+class AskedAgain(Struct, frozen=True):
     """The answer can't be used, and the model is told why."""
 
     problem: str
@@ -126,8 +116,7 @@ Event = (
 """A step. An `Attempt` is a search for the context that the model assessed, before the loop."""
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(Struct):
     """What a run has used. `cost` is in US dollars, None where the model's prices aren't known."""
 
     requests: int = 0
@@ -144,8 +133,7 @@ class Usage:
         return self.prompt_tokens + self.answer_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a run ended. `problem` says what is wrong with the answer, empty where nothing is known to be.
 
     `finish` "length" means that the answer was cut off; `limit` is what ended the search for more. `items` are the lines of

@@ -6,7 +6,8 @@ The loop is `agent`; here is what the model is told, how the conversation is ope
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from carrel.agent import citations
 from carrel.agent.agent import Agent
@@ -44,8 +45,7 @@ _WORDING = Wording(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The answer, marked where a citation doesn't hold. `problem` says what else is wrong with it, empty where nothing is known.
 
     `finish` "length" means that it was cut off; `limit` is what ended the search for more.

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice, takewhile
+
+from msgspec import Struct, field
 
 from carrel.model.lines import lines_of, rows_of
 from carrel.model.native import detect_language
@@ -64,8 +65,7 @@ _LEAST_WORDS = 3
 _LEAST_PART = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """A place that an answer cites. `reason` says why it doesn't hold; a document has a version and was updated at a time."""
 
     path: str
@@ -77,8 +77,7 @@ class Citation:
     updated_at: int = 0  # Unix seconds
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
+class CheckedText(Struct, frozen=True):
     """An answer with a mark behind each citation that doesn't hold, and the citations, each once."""
 
     text: str
@@ -90,8 +89,7 @@ class CheckedText:
         return tuple(citation for citation in self.citations if not citation.ok)
 
 
-@dataclass(slots=True)
-class _File:
+class _File(Struct):
     """What was given of one file: its lines by number, the places as they were headed, and the symbols there."""
 
     lines: dict[int, str] = field(default_factory=dict)
@@ -153,8 +151,7 @@ class _Spans:
         return self._spans[place - 1] if place and at < self._spans[place - 1][1] else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reference:
+class _Reference(Struct, frozen=True):
     """A citation in a text: what it names, and where it and its mark stand."""
 
     path: str

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from carrel.agent import search_tool
 from carrel.agent.agent import Agent
@@ -52,8 +53,7 @@ _LEVELS: dict[str, Level] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewAnswer:
+class ReviewAnswer(Struct, frozen=True):
     """Hold what the model says of an issue, checked. `summary` is one sentence."""
 
     summary: str
@@ -161,23 +161,20 @@ _WORDING = Wording(
 _CUT = "\n(The issue is longer; its end was left out.)"
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """What shall be reviewed, in somebody's words."""
 
     title: str
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchStarted:
+class SearchStarted(Struct, frozen=True):
     """The model searches."""
 
     query: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchFinished:
+class SearchFinished(Struct, frozen=True):
     """What the model was given for it."""
 
     query: str
@@ -187,8 +184,7 @@ class SearchFinished:
 Step = SearchStarted | SearchFinished | AssistantMessage | AskedAgain
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(Struct, frozen=True):
     """The end of a review. Without an `answer`, `raw` is the last that the model said and `problem` what is wrong with it.
 
     `hits` are the distinct chunks that the model was given, `largest` the tokens of the longest request.

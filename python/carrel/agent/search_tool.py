@@ -7,7 +7,6 @@ Here are its name, its arguments and its answer.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -67,8 +66,7 @@ def most_hits(arguments: SearchArguments) -> int:
     return arguments.limit or DEFAULT_HITS[arguments.format]
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(Struct, frozen=True):
     """What a search gives a model within a budget: the text, and the hits that it holds, each as it is shown there."""
 
     text: str

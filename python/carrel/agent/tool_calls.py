@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.conversation import Message, ToolSpec
 from carrel.model.patterns import lazy_pattern
@@ -61,8 +63,7 @@ class CallForm(Protocol):
         """Return a message as the model gets it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeCalls:
+class NativeCalls(Struct, frozen=True):
     """The provider has a form for calls."""
 
     offered: tuple[ToolSpec, ...]
@@ -107,16 +108,14 @@ def merged(messages: Sequence[Message]) -> list[Message]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class TextCall:
+class TextCall(Struct, frozen=True):
     """A call that stood in a text. `arguments` are as they stood there."""
 
     name: str
     arguments: object
 
 
-@dataclass(frozen=True, slots=True)
-class TextCalls:
+class TextCalls(Struct, frozen=True):
     """What a text says beside its calls, and these."""
 
     text: str

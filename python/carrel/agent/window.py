@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.agent.tool_calls import MOST_CALLS, CallForm, CallsAsText, NativeCalls, as_json, merged
 from carrel.model.conversation import Completion, Message, ToolCall, ToolSpec
@@ -28,8 +30,7 @@ _LONGEST_TEXT = 100_000
 """Characters that are looked at at all: counting tokens takes time."""
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     message: Message
     tokens: int
     note: str | None = None  # what may stand in its place

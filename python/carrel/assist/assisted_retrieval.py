@@ -11,8 +11,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.assist.planner import PLANNER_SECONDS, Plan, Planning
 from carrel.assist.rerank import reordered, rerank, text_for_reranker
@@ -61,8 +63,7 @@ class Run(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Assistants:
+class Assistants(Struct, frozen=True):
     """The models that may help with a question, and how long each is waited for.
 
     `when` says which questions the planner is asked about. `candidates` are judged by the reranker: as many as it is good for
@@ -88,8 +89,7 @@ class Assistants:
 ALONE = Assistants()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A query with the conversation before it, oldest turn first."""
 
     query: Query
@@ -155,8 +155,7 @@ def retrieve_assisted_blocking(
     return run_at_once(whole) if at_once else run_blocking(whole, token)
 
 
-@dataclass(frozen=True, slots=True)
-class _Retrieval:
+class _Retrieval(Struct, frozen=True):
     """The steps for one question."""
 
     question: Question

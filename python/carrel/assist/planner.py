@@ -13,8 +13,9 @@ import logging
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError
@@ -179,16 +180,14 @@ _READERS: dict[Step, Callable[[str, str], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """One text to search for; `meant` is what its embedding is made of, where that is another text."""
 
     text: str
     meant: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a model made of a question; empty where nothing came of it. `problems` say why, for a person."""
 
     rewritten: str | None = None

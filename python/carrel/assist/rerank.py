@@ -12,9 +12,10 @@ import hashlib
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
+
+from msgspec.structs import replace
 
 from carrel.model.conversation import Message
 from carrel.model.errors import ProviderError

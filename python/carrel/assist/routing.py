@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.assist.planner import LONGEST_QUERY, UnusableReplyError, one_line_of
 from carrel.model.conversation import Message
@@ -35,8 +36,7 @@ _PROMPT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceChoice:
+class SourceChoice(Struct, frozen=True):
     """A source that can be chosen."""
 
     id: str
@@ -44,8 +44,7 @@ class SourceChoice:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Where a question goes, with which words, and why. The scores of its hits count by `weight`."""
 
     source: str
@@ -54,8 +53,7 @@ class Route:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Routing:
+class Routing(Struct, frozen=True):
     """The routes of a question; `problem` says why the model's didn't count, for a person."""
 
     routes: tuple[Route, ...]

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakSet
 
 import msgspec
+from msgspec.structs import replace
 
 from carrel.composition.models import JUDGE, bundled, chat_models, embedders, rerankers
 from carrel.composition.outbound import OutboundServices
@@ -351,7 +352,7 @@ class Composition:
         from carrel.model.native import CutOptions, Store
 
         directory.mkdir(parents=True, exist_ok=True)
-        walk = opening.walk_options(replace(settings, editor_exclude=()))
+        walk = opening.walk_options(dataclasses.replace(settings, editor_exclude=()))
         return Store.open(str(directory), str(root), embedder_id="", dim=0, walk=walk, cut=CutOptions())
 
     def attach_replica(self, index: OpenIndex, settings: Settings) -> None:

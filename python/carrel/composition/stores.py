@@ -14,11 +14,13 @@ import importlib.util
 import os
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.index.outbox import Backlog, Comparison, Outbox
 from carrel.index.replica import ReplicaStatus, StorePlace, VectorReplica
@@ -51,8 +53,7 @@ PLUGINS = "plugins"
 """The folder of what stores of other packages keep of an index."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFolder:
+class IndexFolder(Struct, frozen=True):
     """Which index is copied: its root, its folder, the workspace's folder around that, and the dimension of its vectors."""
 
     root: Path
@@ -61,8 +62,7 @@ class IndexFolder:
     dim: int
 
 
-@dataclass(slots=True)
-class _Opened:
+class _Opened(Struct):
     """A store with what runs for it."""
 
     vectors: VectorStore

@@ -16,8 +16,9 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from carrel.git.git_process import Enough, Records, ask, foreign, stream
 from carrel.model.published import is_commit
@@ -29,8 +30,7 @@ _MOST_OF_A_COMMIT = 100_000
 _SCHEMES = ("http", "https", "ssh", "git", "git+ssh")
 
 
-@dataclass(frozen=True, slots=True)
-class GitState:
+class GitState(Struct, frozen=True):
     """A repository as it stands now. `head` is None before the first commit, `branch` on a detached HEAD."""
 
     root: Path
@@ -76,8 +76,7 @@ def state(folder: Path) -> GitState | None:
     return GitState(Path(top), commit, branch, tuple(sorted(set(dirty))), tuple(renames))
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedCommit:
+class LoggedCommit(Struct, frozen=True):
     """One commit with its whole message; `at` is when it was committed, ISO 8601 with the committer's offset."""
 
     sha: str
@@ -158,8 +157,7 @@ def descends(folder: Path, ancestor: str) -> bool:
     return is_commit(ancestor) and ask(folder, "merge-base", "--is-ancestor", ancestor, "HEAD") is not None
 
 
-@dataclass(frozen=True, slots=True)
-class LastChange:
+class LastChange(Struct, frozen=True):
     """The newest commit that changed some lines; `at` in Unix seconds, `text` the lines as they are committed."""
 
     sha: str

@@ -10,8 +10,9 @@ import shutil
 import stat
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from carrel.model.errors import StoreError
 from carrel.settings.settings import Settings
@@ -30,8 +31,7 @@ can be deleted while no editor uses it, and is made again when needed. `carrel c
 """
 
 
-@dataclass(frozen=True, slots=True)
-class IndexLocation:
+class IndexLocation(Struct, frozen=True):
     """The folder of one index. `problems` says why it isn't where it was asked to be."""
 
     directory: Path

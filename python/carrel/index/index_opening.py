@@ -20,10 +20,11 @@ import shutil
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from carrel.index.index_location import IndexLocation, why_not_writable
 from carrel.index.open_index import OpenIndex
@@ -69,8 +70,7 @@ _NO_SOURCES = ("/.carrel/", ".aider.*.history*")
 """Left out always: our own files, and Aider's logs of its chats, which would be the best hit for every question asked there."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPlace:
+class IndexPlace(Struct, frozen=True):
     """Where an index of a workspace is, how it is cut, and why its folder can't be written, if so."""
 
     root: Path
@@ -202,8 +202,7 @@ _PREFIX = "model-"
 _ABOUT = "model.json"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFolder:
+class ModelFolder(Struct, frozen=True):
     """Name the folder of one model's index."""
 
     directory: Path

@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
+
+from msgspec import Struct
 
 from carrel.index.waiting_questions import WaitingQuestion, WaitingQuestions
 from carrel.model.errors import NotWriter, ProviderError, StoreError, TextRefused
@@ -45,8 +46,7 @@ class RunNative(Protocol):
         """Return what `work` returns."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
+class IndexReport(Struct, frozen=True):
     """What one run did, in files; `chunks` counts those that were embedded, `trivial` pieces that were too small for one.
 
     A file of which chunks lack their vector counts as failed, besides being added or changed; as refused where the model takes

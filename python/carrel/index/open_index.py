@@ -11,9 +11,10 @@ import json
 import logging
 import os
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from carrel.index.index_location import INDEX_FILE, why_not_writable
 from carrel.index.left_out import FINISH, empty_text, files_left_out, folders_left_out, is_file_name, unfinished_text
@@ -47,8 +48,7 @@ _FEW_LACKING = 0.01
 """Of the chunks: so few without a vector are told by `status` alone, since a service may refuse the same text for ever."""
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class OpenIndex:
+class OpenIndex(Struct, eq=False, weakref=True):
     """An index and what feeds it. `complete` says that a run over the whole workspace ended once.
 
     Its methods do native work and belong on a thread.

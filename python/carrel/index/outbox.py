@@ -14,8 +14,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from carrel.model.errors import StoreError
 from carrel.model.ports import ChunkId
@@ -40,8 +41,7 @@ DELETE FROM concerned;
 _WAIT_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing to tell the store: add the chunk, or delete it. `turn` tells a later change of mind about the same chunk."""
 
     id: ChunkId
@@ -51,16 +51,14 @@ class Entry:
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Struct, frozen=True):
     """How much waits, and since when the oldest of it does, in Unix seconds."""
 
     entries: int = 0
     since: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What the ids of a store are, beside those that the outbox says it holds."""
 
     held: int = 0

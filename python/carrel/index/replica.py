@@ -11,8 +11,9 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from carrel.index.outbox import Backlog, Comparison, Outbox
 from carrel.model.errors import CarrelError, NotAllowed, StoreError, place_of
@@ -59,8 +60,7 @@ ReadRecords = Callable[[ReplicatedIndex, Sequence[ChunkId], bool], list[VectorRe
 """Reads chunks that can be read as the index stands, with their text if asked to. Called on a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class StorePlace:
+class StorePlace(Struct, frozen=True):
     """Where a store is: its kind, its place in words for a person, and where that sends vectors, if anywhere."""
 
     kind: str
@@ -90,8 +90,7 @@ class OpenedStore(Protocol):
         """Release all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaStatus:
+class ReplicaStatus(Struct, frozen=True):
     """A copy at one moment. `backlog` counts chunks to add or delete, the oldest of which waits for `lag_seconds`."""
 
     kind: str

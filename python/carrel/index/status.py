@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from carrel.index.open_index import USE_MODEL
 from carrel.index.workspace_state import State, WorkspaceState
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 Role = Literal["writer", "follower", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
-class StatusDetails:
+class StatusDetails(Struct, frozen=True):
     """What a status costs a thread for."""
 
     skipped: tuple[tuple[str, str], ...] = ()
@@ -32,8 +33,7 @@ class StatusDetails:
     """The problem that no run made the index of the model that is set, and none begins by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status(StatusDetails):
+class Status(StatusDetails, frozen=True, kw_only=True):
     """The state of one workspace's index."""
 
     root: str
@@ -87,7 +87,7 @@ class Status(StatusDetails):
         snapshot = store.snapshot()
         role: Role = store.role
         return cls(
-            **{each.name: getattr(details, each.name) for each in fields(details)},
+            **asdict(details),
             root=root,
             state=state,
             role=role,

@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 _MOST_READ = 2_000
 """Characters of a question by whose words files are read first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WaitingQuestion:
+class WaitingQuestion(Struct, frozen=True, eq=False):
     """A question: its words, and what is called on the run's thread once the files with most of them answer."""
 
     words: tuple[str, ...]

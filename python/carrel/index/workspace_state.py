@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import CarrelError
@@ -12,8 +14,7 @@ from carrel.settings.settings import Settings
 State = Literal["empty", "indexing", "ready", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a run is: files done, files in all, the phase or path it is at, and what a remote model was sent so far."""
 
     done: int
@@ -22,8 +23,7 @@ class Progress:
     sent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderSettings:
+class FolderSettings(Struct, frozen=True):
     """What settings files say about a folder, what is wrong with them, and why nothing may be read, if so."""
 
     settings: Settings = field(default_factory=Settings)
@@ -31,8 +31,7 @@ class FolderSettings:
     blocked: CarrelError | None = None  # while it stands, nothing is read
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceState:
+class WorkspaceState(Struct, frozen=True):
     """A workspace at one moment."""
 
     folder: FolderSettings = field(default_factory=FolderSettings)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Entry = Literal["editor", "mcp", "chat proxy", "copilot proxy", "agent hook", "command line", "library"]
 """The way by which a request came in."""
@@ -17,8 +18,7 @@ COPILOT_PROXY = "carrel copilot-proxy"
 _LONGEST_NAME = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The front end and the client's own name for itself, which nobody vouches for."""
 
     entry: Entry

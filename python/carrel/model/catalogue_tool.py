@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
 
 Risk = Literal["safe", "moderate", "dangerous"]
 """safe: reads what Carrel reads anyway; moderate: reads elsewhere, or changes what can be changed back; dangerous: all else."""
@@ -22,8 +23,7 @@ def higher(first: Risk, second: Risk) -> Risk:
     return max(first, second, key=RISKS.index)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogueTool:
+class CatalogueTool(Struct, frozen=True, kw_only=True):
     """A tool of a source. Everything in it but `source` and `risk` is what somebody else said, and data."""
 
     source: str
@@ -53,8 +53,7 @@ class CatalogueTool:
         return hashlib.sha256(canonical(data).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptSource:
+class KeptSource(Struct, frozen=True):
     """A source as it was read. `origin` names the settings that it was read by; `at` is in Unix seconds."""
 
     origin: str
@@ -62,8 +61,7 @@ class KeptSource:
     tools: tuple[CatalogueTool, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTools:
+class KeptTools(Struct, frozen=True):
     """All that is kept. `approved` are tools as the person saw them, by their qualified names."""
 
     sources: Mapping[str, KeptSource] = field(default_factory=dict)
@@ -75,8 +73,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=list)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """Hold what a tool gave: text, and a structured value where it has one."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Role = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "tools", "filter"]
@@ -22,8 +23,7 @@ class RawArguments(dict[str, Any]):
         return RawArguments, (self.value,)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool that the model wants run. Nothing of it can be trusted to fit the tool; `arguments` may be `RawArguments`."""
 
     id: str
@@ -31,8 +31,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True):
     """A tool that the model is offered; `schema` is the JSON schema of its arguments."""
 
     name: str
@@ -40,8 +39,7 @@ class ToolSpec:
     schema: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message. Only an assistant's holds calls; a tool's answers the call whose id it names."""
 
     role: Role
@@ -50,8 +48,7 @@ class Message:
     call_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """What the model says next: words, tools to run, or both."""
 
     text: str

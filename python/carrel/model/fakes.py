@@ -13,8 +13,9 @@ import math
 import re
 import struct
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
+
+from msgspec import Struct, field
 
 from carrel.model.conversation import Completion, Message, ToolSpec
 from carrel.model.errors import InvalidInput, NotAllowed
@@ -122,8 +123,7 @@ class FakeTool:
             return ToolResult(f"{self.spec.name} failed: {error}", is_error=True)
 
 
-@dataclass
-class FakeAuditLog:
+class FakeAuditLog(Struct):
     """Keeps events in a list."""
 
     events: list[AuditEvent] = field(default_factory=list)

@@ -10,8 +10,10 @@ import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Role = Literal["embedder", "reranker", "chat", "planner", "store", "tool"]
 """What a remote service is used as."""
@@ -44,8 +46,7 @@ class Secret:
         raise TypeError("a key can't be pickled")
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """Where a provider sends text. `host` has the port where it isn't the scheme's own."""
 
     provider: str
@@ -74,8 +75,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """What one request asks of a service; tokens and dollars are estimates until it has answered."""
 
     texts: int = 0
@@ -90,8 +90,7 @@ class Load:
     """Whether `dollars` and `reserve` can be told at all: of a model without a price they can't."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """What was sent to one destination."""
 
     destination: Destination
@@ -101,8 +100,7 @@ class Sent:
     """Of the requests themselves, without headers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Dollars that are counted before they are spent, in the sum of one day: there they are given back."""
 
     dollars: float = 0.0
@@ -152,8 +150,7 @@ def destinations_of(model: object) -> tuple[Destination, ...]:
     return tuple(getattr(model, "destinations", ()))
 
 
-@dataclass(frozen=True, slots=True)
-class Outbound:
+class Outbound(Struct, frozen=True):
     """All that a provider needs of its surroundings."""
 
     permissions: Permissions
@@ -163,8 +160,7 @@ class Outbound:
     """URL of an HTTP proxy; empty for the one that the environment names, if any."""
 
 
-@dataclass(slots=True)
-class Receipt:
+class Receipt(Struct):
     """What was sent while it was open."""
 
     sent: list[Sent] = field(default_factory=list)
@@ -189,8 +185,7 @@ async def admitted(meter: Meter, destination: Destination, load: Load) -> Admiss
     return Admission(meter, destination, load, await meter.admit(destination, load))
 
 
-@dataclass(slots=True)
-class Admission:
+class Admission(Struct):
     """A request that may be sent, and the dollars that are held for it."""
 
     meter: Meter

@@ -18,9 +18,10 @@ Rules for all of them:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NewType, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from carrel.model.conversation import Finish, Message, ToolCall, ToolSpec
 from carrel.model.types import ContextItem
@@ -32,8 +33,7 @@ ChunkId = NewType("ChunkId", str)
 # --- models
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingSpec:
+class EmbeddingSpec(Struct, frozen=True):
     """What has to be known of an embedding model before it is asked."""
 
     id: str  # provider, model and version: vectors of different ids are never compared
@@ -56,8 +56,7 @@ class Embedder(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class RerankerSpec:
+class RerankerSpec(Struct, frozen=True):
     """What has to be known of a reranker before it is asked."""
 
     id: str
@@ -88,8 +87,7 @@ class Tokenizer(Protocol):
         """Return the longest beginning of at most so many tokens, of whole characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSpec:
+class ChatSpec(Struct, frozen=True):
     """What has to be known of a chat model before it is asked."""
 
     id: str
@@ -102,8 +100,7 @@ class ChatSpec:
     output_price: float | None = None  # likewise, of answers
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """How an answer is drawn; None leaves the choice to the model."""
 
     temperature: float | None = None
@@ -114,8 +111,7 @@ class Sampling:
 MODEL_DEFAULTS = Sampling()
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """A piece of an answer: text, whole tool calls, or the end with its reason."""
 
     text: str = ""
@@ -140,8 +136,7 @@ class ChatModel(Protocol):
 Scalar = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
-class VectorRecord:
+class VectorRecord(Struct, frozen=True):
     """A chunk's vector as a store keeps it. `payload` is what may be filtered by, such as path, language and kind."""
 
     id: ChunkId
@@ -149,8 +144,7 @@ class VectorRecord:
     payload: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """Which records may answer: for each key the payload must have one of the values. Callers check finer filters themselves."""
 
     equals: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
@@ -191,20 +185,22 @@ class VectorStore(Protocol):
         """Give the ids of all that is kept, in pages of any size: what the index no longer has is found so, and deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRequest:
+class StoreRequest(Struct, frozen=True):
     """Say what a plugin's store is opened with."""
 
     folder: Path  # for what it keeps on this machine; it is this index's alone
     name: str  # of the collection, where a store holds those of several indexes
     dim: int
     url: str = ""  # as it is set; empty for a store on this machine
-    key: str | None = field(default=None, repr=False)  # from the place that is set
+    key: str | None = None  # from the place that is set
     permit: Callable[[], None] = lambda: None  # raises `NotAllowed` once the person allows `url` no more
 
+    def __repr__(self) -> str:
+        """Leave the key out."""
+        return f"{type(self).__name__}({self.name!r}, {self.url!r})"
 
-@dataclass(frozen=True, slots=True)
-class PublishedVectors:
+
+class PublishedVectors(Struct, frozen=True):
     """A store that answers now. What `unpublished` files hold it doesn't have yet, or not as it stands."""
 
     store: VectorStore
@@ -214,8 +210,7 @@ class PublishedVectors:
 # --- tools and audit
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What a tool says to a model; `is_error` that it failed, with the cause in the text.
 
     `note` may stand in place of the text when room is needed later. `items` are the lines of the workspace that the text shows:
@@ -245,8 +240,7 @@ class BudgetedTool(Tool, Protocol):
         """Do as `run`, with a text of at most so many tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
+class AuditEvent(Struct, frozen=True):
     """Something that was done. `details` hold hashes, counts, scores and line ranges, never text or keys."""
 
     kind: str  # one of `kinds.AUDIT_KINDS`, or what a later Carrel wrote

@@ -6,12 +6,11 @@ What a server gives is data that anybody may have written. `read_chunk` and `rea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import is_loopback
@@ -38,8 +37,7 @@ _Short = Annotated[str, Meta(max_length=300)]
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedAddress:
+class PublishedAddress(Struct, frozen=True):
     """Where a repository is published: `qdrant://HOST:PORT/NAME`, with a name such as `billing` or `acme/billing`."""
 
     host: str  # with its port
@@ -148,8 +146,7 @@ Sparse = Sequence[tuple[int, float]]
 """(index, value) of a sparse vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A chunk with its vectors, as it is published."""
 
     id: str
@@ -158,8 +155,7 @@ class Point:
     chunk: PublishedChunk
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPoint:
+class KeptPoint(Struct, frozen=True):
     """What tells whether a point is visible."""
 
     id: str
@@ -167,8 +163,7 @@ class KeptPoint:
     removed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundIds:
+class FoundIds(Struct, frozen=True):
     """What both searches found, best first, and the rarity of each term that stands anywhere, by its index."""
 
     dense: Sequence[tuple[str, float]] = ()
@@ -176,8 +171,7 @@ class FoundIds:
     rarities: Mapping[int, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPoint:
+class ReadPoint(Struct, frozen=True):
     """A chunk that was read, with the terms it holds."""
 
     id: str

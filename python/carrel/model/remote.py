@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, Self, runtime_checkable
+
+from msgspec import Struct
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Destination
@@ -57,8 +58,7 @@ class KeepsVectors(Protocol):
         """Keep that the model refused this document. Runs on a thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
+class Confirmation(Struct, frozen=True):
     """Something that only a person may decide. `risk` says what happens if they agree, in a sentence without its full stop.
 
     `details` are shown to them, all of them. `hash` names the decision, and stays while nothing important changes.

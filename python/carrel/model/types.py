@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.bounds import Days
 
@@ -13,8 +15,7 @@ Format = Literal["xml", "source", "tool", "places"]
 Trigger = Literal["chat", "explicit"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Lines, 1-based and inclusive; characters are 0-based UTF-16 offsets in the first and after the last line."""
 
     start_line: int
@@ -26,8 +27,7 @@ class Span:
         return self.start_line <= other.end_line and other.start_line <= self.end_line
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Which source a chunk is from, where it isn't the workspace's code; `note` is what a reader must know of its document.
 
     `uri` is empty for what lies in the workspace. What isn't `local` can't be opened on this machine.
@@ -40,8 +40,7 @@ class Origin:
     local: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(Struct, frozen=True, kw_only=True):
     """One piece of a file, with its text as it stood when it was checked."""
 
     id: str
@@ -83,8 +82,7 @@ def masks_in(text: str) -> int:
     return text.count("[secret: ")
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Struct, frozen=True):
     """How each stage saw a hit; None where a stage did not."""
 
     dense: float | None = None  # cosine, -1..1
@@ -98,8 +96,7 @@ class Signals:
     contributions: tuple[tuple[str, float], ...] = ()  # (rule, its signed share of the hit's score)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A chunk that answers a query. `score` is relevance from 0 to 1, comparable across queries (protocol.md).
 
     `focus` are the lines to read first, 1-based and inclusive; None for all of them. `attached` says that the person selected
@@ -117,8 +114,7 @@ CHUNK_FIELDS = ("container", "kind", "language", "path", "source", "symbol")
 """What is recorded of every chunk and can be compared by `Filters.metadata`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """Which chunks may answer; everything given must hold.
 
     `metadata` compares what is recorded of a chunk exactly, with a value or with several of which one must be equal (in an
@@ -147,8 +143,7 @@ def both_ends(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: half - 1]}\n{text[-half:]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Lines of a file, 1-based and inclusive."""
 
     path: str
@@ -156,8 +151,7 @@ class Lines:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What is searched for. `limit` counts hits after merging; nothing of `left_out` may be in an answer."""
 
     text: str
@@ -188,24 +182,21 @@ class Query:
         return replace(self, text=text, limit=limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """At most `amount` tokens of `tokenizer`, or characters. Everything counts: text, tags, separators."""
 
     amount: int = 4_000
     unit: Literal["tokens", "chars"] = "chars"
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     path: str
     start_line: int
     end_line: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextItem:
+class ContextItem(Struct, frozen=True):
     """A stretch of one file as it stands in the pack; `elided` says that some of its lines were replaced by marks.
 
     `shown` are the runs of lines that are there, each with its first and last line; None for all of the chunk's.
@@ -228,8 +219,7 @@ class ContextItem:
         return min(self.hit.chunk.masked, masks_in(self.text))
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPack:
+class ContextPack(Struct, frozen=True):
     id: str
     text: str
     format: Format
@@ -242,8 +232,7 @@ class ContextPack:
     problem: str | None = None  # why it is empty, or worse than it should be: for a person
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateCounts:
+class CandidateCounts(Struct, frozen=True):
     """Count the candidates of each search; one may be found by several."""
 
     dense: int = 0
@@ -251,8 +240,7 @@ class CandidateCounts:
     definitions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalDiagnostics:
+class RetrievalDiagnostics(Struct, frozen=True):
     """Say how a query was read, how much was found for it, and what models had to do with it."""
 
     embedder: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 BYTES_A_VALUE = 4
 LENGTH_TOLERANCE = 1e-2
@@ -16,8 +17,7 @@ class WrongVectors(ValueError):
     """Rows that aren't what they are said to be; the message quotes numbers only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
+class Vectors(Struct, frozen=True):
     """So many rows of `dim` values each, packed one after another; `data` is little-endian float32."""
 
     data: bytes

@@ -10,9 +10,10 @@ import asyncio
 import math
 import random
 from collections.abc import Awaitable, Callable, Container, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from carrel.model.errors import CarrelError, ProviderError, TextRefused, UnusableAnswer
 from carrel.model.local_index import is_of_core
@@ -43,8 +44,7 @@ LONGEST_PAUSE = 30.0
 CHARACTERS_A_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingRequest:
+class EmbeddingRequest(Struct, frozen=True):
     """Texts that go to a model together; `first` is the number of the first one in the whole."""
 
     first: int

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.errors import Cancelled
 from carrel.model.lines import lines_of
@@ -25,8 +27,7 @@ MANY_FILES, LONG_FILE, FULL = 100, 1_000, 0.8
 """Files of a folder, lines of a file, and the share of a window from which retrieval pays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """One way to answer: tokens sent, milliseconds until they were ready, and the files that they are from.
 
     `items` and `text` are what a chat model is given to answer from: of whole files those that it has room for, or the budget
@@ -46,8 +47,7 @@ class Strategy:
         return tuple(dict.fromkeys(item.hit.chunk.path for item in self.items))
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The same question each way. `unread` are files that could not be read whole, `reasons` say why retrieval pays here.
 
     `problem` says why the index may have found too little.

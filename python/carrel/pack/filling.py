@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.ports import Tokenizer
 from carrel.model.types import Budget, ContextItem, Dropped, Format, Hit
@@ -17,8 +19,7 @@ FAIR_SHARES = 4
 """While others wait, a hit gets no more than the budget over this (or over the number of hits, if they are fewer)."""
 
 
-@dataclass(slots=True, eq=False)
-class Piece:
+class Piece(Struct, eq=False):
     """An item with its cost, in the budget's unit."""
 
     item: ContextItem

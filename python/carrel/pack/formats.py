@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.patterns import lazy_pattern
 from carrel.model.types import Chunk, ContextItem, Format, Hit
@@ -56,8 +58,7 @@ class Form(Protocol):
         """Give the text of one item, its code made harmless."""
 
 
-@dataclass(frozen=True, slots=True)
-class XmlForm:
+class XmlForm(Struct, frozen=True):
     """`<rag_context>` of spec B5."""
 
     head: str = "<rag_context>\n"
@@ -77,8 +78,7 @@ class XmlForm:
         return f'<code_context file="{attribute(chunk.path)}" lines="{lines}"{symbol}{marks}>\n{_body(code)}\n</code_context>'
 
 
-@dataclass(frozen=True, slots=True)
-class ToolForm:
+class ToolForm(Struct, frozen=True):
     """The answer of the `search_code` tool, spec A5."""
 
     head: str = ""
@@ -99,8 +99,7 @@ class ToolForm:
         return f"--- {path} (lines {span.start_line}-{span.end_line}, relevance: {hit.score:.2f}{note}) ---"
 
 
-@dataclass(frozen=True, slots=True)
-class PlacesForm:
+class PlacesForm(Struct, frozen=True):
     """Places alone, a line each: for whoever reads the files on their own."""
 
     head: str = ""
@@ -140,8 +139,7 @@ def source_of(chunk: Chunk) -> str:
     return f"{chunk.path}:{chunk.span.start_line}-{chunk.span.end_line}{note}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceForm:
+class SourceForm(Struct, frozen=True):
     """The context of spec E5, with the parts that a caller may replace."""
 
     separator: str = SEPARATOR

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.lines import rows_of
 from carrel.model.patterns import lazy_pattern
@@ -32,8 +34,7 @@ STEP = 10
 _CLOSING = lazy_pattern(r"\s*(?:[\])}]+[;,]?|end;?)\s*")
 
 
-@dataclass(slots=True, eq=False)
-class Place:
+class Place(Struct, eq=False):
     """Lines of a file, with what is shown of them. Numbers of lines count from 1, in the file."""
 
     hit: Hit  # the best of its chunks

@@ -16,10 +16,11 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.model.errors import StoreError
 from carrel.model.ports import AuditEvent
@@ -57,24 +58,21 @@ _CHAIN = (
 """Take the chain of hashes out of a file of before. A Carrel of before that still runs makes some of it anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditLimits:
+class AuditLimits(Struct, frozen=True):
     """How long entries are kept (days), and how large the file may get (bytes)."""
 
     days: float = 30.0
     max_bytes: int = 50_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True):
     """An event as it is kept."""
 
     number: int
     event: AuditEvent
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """An event as it is written, of a bounded length."""
 
     kind: str

@@ -16,8 +16,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from carrel.model.errors import CarrelError, ProviderError, place_of
 from carrel.model.kinds import PLUGIN

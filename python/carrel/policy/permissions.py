@@ -13,9 +13,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from carrel.model.errors import CarrelError, NotAllowed, NotPermitted
 from carrel.model.outbound import Destination
@@ -37,8 +38,7 @@ def permissions_file() -> Path:
     return platformdirs.user_data_path("carrel", appauthor=False) / "permissions.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """A destination that a person allowed; `at` in Unix seconds, 0 where their settings file does."""
 
     destination: Destination

@@ -15,9 +15,10 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import Destination, Hold, Load
@@ -38,8 +39,7 @@ CREATE TABLE IF NOT EXISTS usage (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What a person set; 0 is no limit."""
 
     requests_per_minute: int = 0
@@ -47,8 +47,7 @@ class Limits:
     cost_per_day: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What was used in a time."""
 
     requests: int = 0

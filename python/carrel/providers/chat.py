@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.conversation import Finish, Message, RawArguments, ToolCall, ToolSpec
 from carrel.model.errors import InvalidInput
@@ -114,8 +116,7 @@ def tokens_of(characters: int) -> int:
     return -(-characters // 4)
 
 
-@dataclass(slots=True)
-class Bill:
+class Bill(Struct):
     """What one answer takes: an estimate before it is asked for, the rest when it has ended."""
 
     client: ServiceClient

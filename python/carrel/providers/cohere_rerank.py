@@ -8,8 +8,10 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.errors import ProviderError
 from carrel.model.outbound import Load, Outbound
@@ -28,8 +30,7 @@ LONGEST_TEXT = 12_000
 LONGEST_QUERY = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """How a service is asked, beside `query`."""
 
     title: str

@@ -17,8 +17,10 @@ import json
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import CarrelError, ProviderError
@@ -199,8 +201,7 @@ _NOTHING_ELSE: Mapping[str, Any] = {
 """A session of a model and the tools that it is given."""
 
 
-@dataclass
-class _Session:
+class _Session(Struct):
     """One conversation that the program has."""
 
     client: Any

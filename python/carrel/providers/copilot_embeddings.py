@@ -13,10 +13,11 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, Load, Outbound, Secret, is_loopback
@@ -201,8 +202,7 @@ def _token_of(raw: Any) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(Struct, frozen=True):
     token: Secret
     until: float
 

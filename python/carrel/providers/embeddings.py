@@ -13,8 +13,10 @@ import copy
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.errors import ProviderError, UnusableAnswer
 from carrel.model.outbound import Load, Outbound
@@ -31,8 +33,7 @@ CHARACTERS_A_TOKEN = 3
 """Of a model whose tokens can't be counted here: code has more than three characters a token with every encoding in use."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownModel:
+class KnownModel(Struct, frozen=True):
     """What is published of a model. `longest` is the most tokens of one text, `prefixes` stand before queries and documents."""
 
     dim: int

@@ -15,12 +15,12 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 import msgspec
+from msgspec.structs import replace
 
 from carrel.model.errors import NotAllowed, ProviderError, UnusableAnswer
 from carrel.model.outbound import Destination, Load, Outbound, Sent, admitted, note

@@ -13,8 +13,10 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.conversation import Message, ToolCall, ToolSpec
 from carrel.model.errors import ProviderError
@@ -59,8 +61,7 @@ _THINKS = ("o1", "o3", "o4", "gpt-5")
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """What a service or model demands beside the common form."""
 
     thinks: bool = False
@@ -187,8 +188,7 @@ class OpenAIChat(ServiceModel):
         return body
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     id: str = ""
     name: str = ""
     written: list[str] = field(default_factory=list)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct, field
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.outbound import Destination, Role, is_loopback
@@ -32,8 +32,7 @@ to say."""
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key")
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """A provider's API. `title` is what a person calls it; `headers` go with every request.
 
     `refusals` say by status what the service means by it where that isn't the usual: reason, remedy, and whether waiting helps.

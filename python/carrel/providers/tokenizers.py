@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from carrel.model.native import count_tokens, trim_tokens
 from carrel.model.ports import Tokenizer
@@ -24,8 +25,7 @@ def is_of_family(model: str, families: tuple[str, ...]) -> bool:
     return any(not letter.isalnum() and letter != "_" for letter in after)
 
 
-@dataclass(frozen=True, slots=True)
-class ExactTokenizer:
+class ExactTokenizer(Struct, frozen=True):
     """Count by an encoding of OpenAI's, in the core and offline."""
 
     name: Encoding = "cl100k_base"
@@ -45,8 +45,7 @@ class ExactTokenizer:
             return text[: len(trim_tokens(whole_characters(text), max(max_tokens, 0), self.name))]
 
 
-@dataclass(frozen=True, slots=True)
-class ApproximateTokenizer:
+class ApproximateTokenizer(Struct, frozen=True):
     """Estimate tokens as characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
 
     chars_per_token: float = 4.0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from carrel.model.conversation import Message
 from carrel.model.lines import lines_of
@@ -52,8 +53,7 @@ _ITEM = lazy_pattern(r"(?m)^(?:[-*+]|(?:#{1,6}[ \t]+)?\d{1,3}[.)])[ \t]+(\S.*)|^
 """An item of a list, or a row of a table that isn't its head."""
 
 
-@dataclass(frozen=True, slots=True)
-class FollowUp:
+class FollowUp(Struct, frozen=True):
     """What a question takes from elsewhere: `text`, where there is one, is searched for in its place, those `around` it besides.
 
     `shown` are files that were spoken of. With `in_front` the question is about the file, or the lines, in front. With

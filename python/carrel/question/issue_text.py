@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from string import ascii_uppercase
+
+from msgspec import Struct
 
 from carrel.model.native import split_names
 from carrel.model.patterns import lazy_pattern
@@ -84,8 +85,7 @@ _GRAVE = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class IssueText:
+class IssueText(Struct, frozen=True):
     """A text taken apart. Names are without their qualifiers, as written, in the order of the text, each once."""
 
     title: str

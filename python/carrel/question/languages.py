@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from carrel.model.patterns import lazy_pattern
 
@@ -42,8 +43,7 @@ class Glossary(NamedTuple):
     longest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(Struct, frozen=True):
     """A question in the words of code, and its own telling words, which comments may hold."""
 
     text: str

@@ -10,7 +10,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model import native
 from carrel.model.conversation import Message
@@ -33,8 +35,7 @@ log = logging.getLogger(__name__)
 _COLOURS = lazy_pattern(r"\x1b\[[0-9;:?]{0,40}[@-~]")
 
 
-@dataclass(frozen=True, slots=True)
-class SearchText:
+class SearchText(Struct, frozen=True):
     """A text that is searched for, with its vector: empty where no model gave one.
 
     `dense` are the cosines of chunks that a store of vectors elsewhere found; None where the local index is searched with the
@@ -50,8 +51,7 @@ class SearchText:
         return self.question.parsed(quotes=quotes, vector=self.vector, scores=self.dense)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedQuery:
+class PreparedQuery(Struct, frozen=True):
     """A query with all that models say to it.
 
     `texts` are by name the parts of an issue (`IssueText.parts`); any other query is searched for by one text, named "", and in a

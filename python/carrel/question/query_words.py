@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from carrel.model import native
 from carrel.model.native import split_names, stem
@@ -84,8 +85,7 @@ _LONGEST_SYMBOL = 200
 _SEPARATOR = lazy_pattern(r"::|\\|->|\.|#")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedQuery:
+class ParsedQuery(Struct, frozen=True):
     """A query, taken apart once for all rules."""
 
     text: str  # without the type and scope of a change

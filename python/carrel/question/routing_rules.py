@@ -7,8 +7,9 @@ for what was changed and why. What names code and nothing else stays with the co
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from carrel.model.patterns import lazy_pattern
 
@@ -70,8 +71,7 @@ _CODE = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A kind of source that a question is for, and the words that say so."""
 
     target: Target

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from carrel.model.patterns import lazy_pattern
 
@@ -15,8 +16,7 @@ _LINE = r"(?P<line>\d+)"
 _AT = rf"(?P<path>{_URL}?{_FILE})(?:\?[^\s:()]{{0,200}})?:{_LINE}(?::\d+)?"
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     pattern: re.Pattern[str]
     innermost_first: bool
 
@@ -103,8 +103,7 @@ _INSIDE = ("block", "ensure", "rescue")
 _QUALIFIERS = str.maketrans(":>#\\/", ".....")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A place that a trace names: its path as written with `/`, the line, and the function's own name or an empty string."""
 
     path: str
@@ -113,8 +112,7 @@ class Frame:
     written: str  # the lines of the trace that say so
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     frame: Frame
     innermost_first: bool
     start: int

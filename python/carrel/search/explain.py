@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate, ChunkInfo
@@ -16,8 +18,7 @@ from carrel.search.retriever import Retrieval, placed, retrieve
 NOT_IN_THE_PACK = "left out of the pack: other lines say more for their size"
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """One chunk's way through the stages. Ranks are 1-based; None where a stage didn't see it."""
 
     path: str

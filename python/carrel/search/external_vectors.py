@@ -11,8 +11,9 @@ import asyncio
 import logging
 import operator
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.local_index import SnapshotView

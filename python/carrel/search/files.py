@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.errors import InvalidInput
 from carrel.model.local_index import SnapshotView
@@ -33,8 +35,7 @@ def pool_query(query: Query, candidate_pool_size: int) -> Query:
     return replace(query, limit=max(1, candidate_pool_size // CANDIDATES_A_HIT))
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """Candidates whose files are looked for, best first."""
 
     view: SnapshotView

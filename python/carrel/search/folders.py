@@ -6,7 +6,8 @@ Paths begin with the folder's name, which tells files of one name apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from carrel.model.types import ContextItem, Dropped, Filters, Hit
 from carrel.search.candidates import literal_glob

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, ChunkInfo

@@ -12,7 +12,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.native import CancelToken, Candidate
@@ -81,8 +83,7 @@ _ASKED_FOR = (
 """Titles that ask for files of these kinds. A test that fails says where to look, not what to change."""
 
 
-@dataclass(slots=True)
-class _FileEvidence:
+class _FileEvidence(Struct):
     score: float = 0.0
     reasons: dict[str, None] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)  # where it stands for each part of the text, 0 for the first
@@ -104,16 +105,14 @@ class _FileEvidence:
         return (*self.reasons, *([places] if places else []))
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedFile:
+class LocatedFile(Struct, frozen=True):
     """A file that the text is about, and why."""
 
     path: str
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Localization:
+class Localization(Struct, frozen=True):
     """Chunks, best first, and their files in the same order."""
 
     files: tuple[LocatedFile, ...]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.lines import rows_of
 from carrel.model.native import CancelToken, Candidate, path_kinds
@@ -78,8 +80,7 @@ _DECLARES = lazy_pattern(
 """A line that may say what a type extends: in Go that is `var _ Store = (*Memory)(nil)`."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameQuestion:
+class NameQuestion(Struct, frozen=True):
     """What is asked about which name."""
 
     kind: Kind

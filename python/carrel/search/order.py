@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.native import Candidate
 
@@ -19,8 +21,7 @@ _SMALL = 1e-9
 """Less than this is the rounding of numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A candidate in a list: the score that orders it, its relevance from 0 to 1, and what steps after the rules added."""
 
     candidate: Candidate
@@ -34,8 +35,7 @@ class Place:
         return Place(self.candidate, self.score + gain, self.relevance, (*self.steps, (step, gain))) if gain else self
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """Places, best first. `reranked` holds what a reranker said, by the number of each candidate that it judged."""
 
     places: tuple[Place, ...] = ()

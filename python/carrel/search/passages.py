@@ -7,8 +7,10 @@ of it is in one file. Only candidates of the search take part: what filters leav
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model import native
 from carrel.model.lines import rows_of
@@ -27,8 +29,7 @@ SURE_FILES = 2
 """The best so many files of the search have a place each: which files answer is surer than which lines do."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Passage:
+class Passage(Struct, frozen=True, eq=False):
     """Lines of a hit's chunk, from 0; `count` of them."""
 
     hit: Hit
@@ -36,8 +37,7 @@ class Passage:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Passages for a pack, best first; they overlap. Those of `first` must be there, in that order."""
 
     first: tuple[Passage, ...]
@@ -54,8 +54,7 @@ class Choice:
         return Choice((*first, *self.first[:1], *rest, *self.first[1:]), self.passages)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Offer:
+class Offer(Struct, frozen=True, eq=False):
     """Passages that one search or several offer for a pack.
 
     `hits` are what was read of the ranking; the passages are taken from `chunks`, each with its share of the best score. Those of

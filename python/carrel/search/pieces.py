@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from carrel.model.lines import lines_of, rows_of
 from carrel.model.types import Chunk, ContextItem, Hit, Span, masks_in

@@ -7,11 +7,12 @@ files hold what they define. Only what may be read is on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, zip_longest
 from operator import itemgetter
 from pathlib import PurePosixPath
+
+from msgspec import Struct, field
 
 from carrel.model.local_index import SnapshotView
 from carrel.model.types import Filters
@@ -39,15 +40,13 @@ def project_map(view: SnapshotView, filters: Filters, most: int = CHARACTERS) ->
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     path: str
     weight: float
     names: tuple[tuple[str, int], ...]
 
 
-@dataclass
-class _Place:
+class _Place(Struct, dict=True):
     """A file, or a folder with all files in it that have no place of their own: complete before anything is asked of it."""
 
     path: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.kinds import LANGUAGES
 from carrel.model.local_index import SnapshotView
@@ -48,8 +50,7 @@ _DECLARED_APART = frozenset({"c", "cpp", "cuda", "objective-c"})
 """Languages in which a function is declared where it isn't defined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """What the searches found for a query in one snapshot, in order; nothing was read yet. `contexts` are those of candidates
     that another text than the first one found. `stands_for` is by the number of a candidate that one of its twins which is meant.
     """
@@ -89,8 +90,7 @@ class Ranking:
         return self.view.lines(path, first, last, files=self.read_files)
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieval:
+class Retrieval(Struct, frozen=True):
     """Hits, best first, and what is needed to explain them."""
 
     hits: tuple[Hit, ...]
@@ -158,8 +158,7 @@ def find(view: SnapshotView, prepared: PreparedQuery, cancel: CancelToken) -> Ra
     return search.ranking(result, _diagnostics(view, result, prepared))
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
+class _Result(Struct, frozen=True):
     """Hold what was found for a text, in order. `meant` is the text with its names corrected, where that was searched for."""
 
     order: Order

@@ -14,9 +14,10 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+from msgspec import Struct, field
 
 from carrel.assist.assisted_retrieval import ALONE, Question, retrieve_assisted
 from carrel.composition.composition import Composition
@@ -63,8 +64,7 @@ SNIPPETS = {
 QUESTIONS = {"how does login work?": "login.kt", "database pool configuration": "database.kt"}
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """What one check found. `against` says what was asked: `stand-in`, `live`, or `this machine`."""
 
     number: int
@@ -75,8 +75,7 @@ class Check:
     milliseconds: float
 
 
-@dataclass(slots=True)
-class _Surroundings:
+class _Surroundings(Struct):
     """What the checks share."""
 
     outbound: Outbound
@@ -350,8 +349,7 @@ async def _search(question: str, index: OpenIndex, embedder: CopilotEmbedder, st
     return answer.hits
 
 
-@dataclass(frozen=True, slots=True)
-class _OnlyStore:
+class _OnlyStore(Struct, frozen=True):
     """The vectors of the snippets in Qdrant."""
 
     store: QdrantStore

@@ -15,17 +15,17 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from msgspec import Struct
 
 DIM = 1536
 SIGN_IN = "ghu_of-the-stand-in"
 _SESSION = "session-of-the-stand-in"
 
 
-@dataclass(frozen=True, slots=True)
-class StandIn:
+class StandIn(Struct, frozen=True):
     """Where it listens."""
 
     url: str

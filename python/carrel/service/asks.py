@@ -7,8 +7,10 @@ The issue reviewer on one workspace: its searches are questions like any other, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.errors import InvalidInput, ProviderError
 from carrel.model.types import Budget
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from carrel.service.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRequest:
+class ReviewRequest(Struct, frozen=True):
     """What to review, and within which limits. `max_tokens` None: as many as the model takes."""
 
     title: str
@@ -61,8 +62,7 @@ _MOST_BEFORE = 20
 """Cited places that are looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskRequest:
+class AskRequest(Struct, frozen=True):
     """A conversation that ends in a question, and the context that is wanted for it.
 
     `max_tokens` is how many the model takes; None for what its spec says. `tools` are the caller's, beside the workspace's. With
@@ -76,8 +76,7 @@ class AskRequest:
     assess: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AskAnswer:
+class AskAnswer(Struct, frozen=True):
     """An answer, what was put before the question, and which tokenizer counted."""
 
     answered: Answered

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from carrel.index.workspace_state import State
 from carrel.model.conversation import Message
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from carrel.search.retriever import Retrieval
 
 
-@dataclass(frozen=True, slots=True)
-class MissingFolder:
+class MissingFolder(Struct, frozen=True):
     """A folder that gave nothing to an answer, and why."""
 
     name: str
@@ -41,16 +41,14 @@ Revise: TypeAlias = "Callable[[ContextPack], ContextPack]"
 """Makes of a pack what is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRef:
+class FileRef(Struct, frozen=True):
     """A file that the caller named. `path` is None when it lies in no open folder, `label` is how it was named."""
 
     path: str | None
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedLines:
+class AttachedLines(Struct, frozen=True):
     """Lines of a file that the person selected or attached, 1-based and inclusive."""
 
     file: FileRef
@@ -58,8 +56,7 @@ class AttachedLines:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
+class ContextRequest(Struct, frozen=True):
     """What a chat turn asks for. `plan` and `rerank` None: as the settings say; `history` has the oldest turn first."""
 
     query: str
@@ -85,8 +82,7 @@ class ContextRequest:
     revise: Revise | None = None  # runs on the search's thread
 
 
-@dataclass(frozen=True, slots=True)
-class ContextAnswer:
+class ContextAnswer(Struct, frozen=True):
     """A pack, what it took, and what went wrong, in words for a person.
 
     With an `error` the pack is empty; with a `notice` it is there, and worse than it should be.
@@ -113,8 +109,7 @@ class ContextAnswer:
         return self.error or self.notice
 
 
-@dataclass(frozen=True, slots=True)
-class StoredContext:
+class StoredContext(Struct, frozen=True):
     """What is kept of an answer, so that it can be explained later."""
 
     root: str

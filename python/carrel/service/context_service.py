@@ -12,9 +12,11 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.index.open_index import RENEWED
 from carrel.model.errors import Cancelled, CarrelError, place_of
@@ -185,8 +187,7 @@ async def _answer(workspace: Workspace, request: ContextRequest, end: float | No
     return answer
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Struct, frozen=True):
     """What was read for one request: the best hits, the lines that the person attached, and what was left out."""
 
     ranking: Ranking

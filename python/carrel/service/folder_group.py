@@ -8,8 +8,9 @@ import contextlib
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from carrel.model.errors import CarrelError, NotReady, place_of
 from carrel.service.context_request import MissingFolder

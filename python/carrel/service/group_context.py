@@ -6,8 +6,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from carrel.index.open_index import RENEWED, OpenIndex
 from carrel.model.errors import NotReady

@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.composition.models import BUNDLED, HASHED_WORDS, JUDGE, chat_models, embedders, key_variables, rerankers
 from carrel.model.conversation import Message
@@ -35,8 +37,7 @@ CHECK_SECONDS = 30.0
 _WORD = "carrel"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelState:
+class ModelState(Struct, frozen=True):
     """A model as it is set. `answered_ms` and `problem` tell of a check, `problem` also of a model that can't be made."""
 
     role: str
@@ -160,8 +161,7 @@ async def _say_something(model: Any) -> None:
         pass
 
 
-@dataclass(frozen=True, slots=True)
-class StoreState:
+class StoreState(Struct, frozen=True):
     """A store as it is set; `place` is empty for the index itself."""
 
     kind: str

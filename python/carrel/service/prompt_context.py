@@ -16,10 +16,11 @@ import contextlib
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from carrel.model.conversation import Message
 from carrel.model.errors import CarrelError
@@ -123,8 +124,7 @@ _LONGEST = 100_000
 """Characters of a prompt that are looked at; what is searched for is shorter (`LONGEST_QUERY`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A prompt as it comes in. `session` is the agent's name for the conversation, `turns` its last turns, oldest first.
 
     `compacted` is another text after each time that the agent cut the conversation short.
@@ -138,13 +138,12 @@ class Prompt:
     most_bytes: int | None = None  # some agents cut a longer text, or put it elsewhere
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(Struct, frozen=True):
     """What is put beside a prompt, empty for nothing, and a line for the person. Call `lost` if it didn't reach the agent."""
 
     text: str = ""
     line: str = ""
-    lost: Callable[[], None] = field(default=lambda: None, compare=False)
+    lost: Callable[[], None] = lambda: None
 
 
 NOTHING = Addition()

@@ -12,9 +12,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.types import Budget, ContextItem, Hit, Query
 from carrel.service.folder_group import FolderGroup, error_of_all, ready
@@ -47,8 +49,7 @@ MOST_SKIPPED = 100_000
 """Where every skipped file counts, and no editor waits for the list."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
+class SearchAnswer(Struct, frozen=True):
     """Hits of the workspace and of the sources that were asked, best first; `retrieval` is what the workspace's index found."""
 
     hits: tuple[Hit, ...]

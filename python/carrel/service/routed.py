@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.catalogue_tool import BUILT_IN, CatalogueTool
 from carrel.model.errors import CarrelError, InvalidInput, NotPermitted, place_of
@@ -46,8 +48,7 @@ _SHARE = 0.4
 """Of the time that is left before a deadline."""
 
 
-@dataclass(frozen=True, slots=True)
-class FromSources:
+class FromSources(Struct, frozen=True):
     """What sources gave for one question. Without `workspace` nothing of the workspace itself was asked for."""
 
     routes: tuple[Route, ...]
@@ -268,8 +269,7 @@ async def _own_view(workspace: Workspace) -> SnapshotView | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Silence:
+class _Silence(Struct, frozen=True):
     """Why a source gave nothing, as a verb."""
 
     source: str

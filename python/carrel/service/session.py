@@ -35,7 +35,7 @@ class Session:
         composition: Composition,
         locate: Locate,
         *,
-        events: WorkspaceEvents = WorkspaceEvents(),  # noqa: B008 - it can't be changed
+        events: WorkspaceEvents = WorkspaceEvents(),
         on_settings: Callable[[Settings], None] = lambda _: None,
         on_problems: Callable[[tuple[Problem, ...]], None] | None = None,
     ) -> None:

@@ -10,10 +10,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from carrel.index.status import Status, read_details
 from carrel.index.workspace_state import FolderSettings, Progress, State, StateCell, WorkspaceState
@@ -49,8 +50,7 @@ _PATIENCE_SECONDS = 60.0
 _SMALL_JOB = 20  # paths; a job of fewer isn't worth a change of state
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceEvents:
+class WorkspaceEvents(Struct, frozen=True):
     """Whom a workspace tells. `fault` gets what a person must act on, again and again while it stands."""
 
     changed: Callable[[Workspace], None] = lambda _: None

@@ -7,7 +7,6 @@ How long a context may get for a chat model: a share of its window, where that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Struct
@@ -38,8 +37,7 @@ def window_of(model: str | None) -> int | None:
     return next((size for size, parts in _WINDOWS.items() if any(part in shown for part in parts.split())), None)
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetPolicy:
+class BudgetPolicy(Struct, frozen=True):
     """How long contexts get. `fixed` is what is set; while it is the default, a known window gives `share` of it.
 
     That is at most `ceiling` tokens. The default is the least: a window makes a budget larger, never smaller.

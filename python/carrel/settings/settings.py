@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from carrel.model.bounds import MOST, plain_reason
 from carrel.model.errors import InvalidInput
@@ -237,8 +237,7 @@ class Settings:
         return min(max(self.rag_top_k, tokens // TOKENS_A_PLACE), MOST_PLACES)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A setting that can't be used as it was given. `source` says where it stands; without a key it is the whole file."""
 
     source: str
@@ -249,8 +248,7 @@ class Problem:
         return ": ".join(part for part in (self.source, self.key, self.message) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """Options from one place. `workspace` ones may only narrow; unknown keys are reported where a person typed them.
 
     `perhaps_project` are those of an editor that may have taken them from files of the project: what decides where text goes

@@ -7,12 +7,12 @@ import json
 import stat
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import tomlkit
+from msgspec import Struct
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
@@ -224,8 +224,7 @@ def _rewrite(path: Path, change: Callable[[str], str]) -> None:
     replace_file(target, (mark + changed.replace("\n", ends)).encode(), mode=mode & 0o777)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """The lines of a table: its header at `start`, its last entry before `filled`, the next table's header at `end`."""
 
     keys: tuple[str, ...]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.model.native import Candidate, EditorContext, detect_language, languages, stem
 from carrel.model.published import SHORT_COMMIT, FoundIds, Head, PublishedAddress, PublishedChunk, ReadPoint
@@ -31,8 +33,7 @@ _PLACE = 60.0
 _CALLABLE = ("function", "method")
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteQuestion:
+class RemoteQuestion(Struct, frozen=True):
     """A question as a published repository is asked."""
 
     question: query_words.ParsedQuery
@@ -50,8 +51,7 @@ class RemoteQuestion:
         return list(dict.fromkeys(map(term_index, self.terms)))
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """How hits are shown: by the source's id, its address, what is visible, and what masks secrets in a text of a path."""
 
     source: str

@@ -13,10 +13,10 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct, field
 
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
 from carrel.model.published import BATCH, FORMAT, Head, Overtaken
@@ -40,8 +40,7 @@ Tell = Callable[[int, int], None]
 """(chunks done, chunks in all) of what this run has to send."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """The state of the repository that is published."""
 
     commit: str
@@ -50,8 +49,7 @@ class Checkout:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishReport:
+class PublishReport(Struct, frozen=True):
     """What a run did. Nothing was to be done where `generation` is that of before."""
 
     generation: int
@@ -81,8 +79,7 @@ def checkout_of(root: Path, *, allow_dirty: bool) -> Checkout:
     return Checkout(state.head, state.branch or "", bool(state.dirty), git.origin(root))
 
 
-@dataclass(slots=True)
-class _Difference:
+class _Difference(Struct):
     """What is to be done so that a generation holds what is wanted, and nothing else: ids of points."""
 
     add: list[str] = field(default_factory=list)
@@ -92,8 +89,7 @@ class _Difference:
     delete: list[str] = field(default_factory=list)  # not visible, nor wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """One run: which index is published, at which state, with its chunks' text or without."""
 
     index: Store

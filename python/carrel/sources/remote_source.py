@@ -12,10 +12,11 @@ import asyncio
 import struct
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from carrel.composition.models import bundled, published_repository
 from carrel.model.errors import CarrelError, NotAllowed, ProviderError
@@ -51,8 +52,7 @@ class _Checkout(NamedTuple):
     place: Place
 
 
-@dataclass(slots=True, eq=False)
-class RemoteSource:
+class RemoteSource(Struct, eq=False):
     """A published repository that answers.
 
     `embedder` finds the model of an id here, `mask` masks secrets in a text of a path, `mask_question` those of a question.

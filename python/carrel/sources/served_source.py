@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.index.workspace_state import State
 from carrel.model.errors import CarrelError, NotReady
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from carrel.sources.documents.text_folder import TextMirror
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReport:
+class SourceReport(Struct, frozen=True):
     """The state of one source; `files` and `chunks` count what its indexes hold, `updated` is when they were last compared."""
 
     id: str
@@ -114,8 +115,7 @@ class Gate:
             self._store.close()
 
 
-@dataclass(slots=True, eq=False)
-class Part:
+class Part(Struct, eq=False):
     """One index of a source."""
 
     workspace: IndexedFolder
@@ -133,8 +133,7 @@ class Part:
             self.gate.close()
 
 
-@dataclass(slots=True, eq=False)
-class ServedSource:
+class ServedSource(Struct, eq=False):
     """A source that answers."""
 
     id: str

@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.model.errors import InvalidInput
 from carrel.model.outbound import Destination
@@ -28,8 +29,7 @@ _PLACE = ("kind", "folder", "server", "prefix", "url")
 """The fields of a source that say where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedSource:
+class WantedSource(Struct, frozen=True):
     """A source as a person gives it. Of one that is there already, only what is given is changed."""
 
     id: str
@@ -41,8 +41,7 @@ class WantedSource:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceChange:
+class SourceChange(Struct, frozen=True):
     """What would be written: `fields` under the id, or None where the source is removed. `before` is None where it is new.
 
     `entry` is that of the settings file, None for none: nothing is written where it isn't so any more.

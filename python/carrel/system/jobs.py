@@ -11,8 +11,9 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from carrel.model.errors import Cancelled
 from carrel.system.background import Stoppable, is_being_cancelled, run_to_end
@@ -77,8 +78,7 @@ class Jobs:
         self._indexing.shutdown(wait=False, cancel_futures=True)
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """What one index job compares with the index: everything, or some paths."""
 
     full: bool = False
@@ -95,8 +95,7 @@ class Work:
         return self.full or self.force or bool(self.paths)
 
 
-@dataclass(slots=True, eq=False)
-class Job(Generic[TokenT, R]):
+class Job(Struct, Generic[TokenT, R], eq=False):
     """One run of the queue: its work, its token, and the future of everyone who awaits it."""
 
     work: Work

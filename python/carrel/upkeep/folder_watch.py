@@ -11,10 +11,11 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
 
 from carrel.index.workspace_state import StateCell
 from carrel.system.background import Debouncer
@@ -43,8 +44,7 @@ _REMEDIES = {
 """Why not all folders are watched, and what helps."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvents:
+class WatchEvents(Struct, frozen=True):
     """What the workspace does with what the watch tells."""
 
     begun: Callable[[], None]  # from now on changes are told: compare what came before

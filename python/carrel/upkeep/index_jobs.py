@@ -10,10 +10,11 @@ import stat
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+from msgspec import Struct
 
 from carrel.index.open_index import STATE_FILE, export
 from carrel.index.workspace_state import Progress, StateCell
@@ -195,8 +196,7 @@ def throttled(tell: Callable[[Progress], None], index: Callable[[], OpenIndex | 
     return progress
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingEvents:
+class IndexingEvents(Struct, frozen=True):
     """What the rest of the workspace does for a job, and when it goes on, changes or fails."""
 
     open: Callable[[], Awaitable[OpenIndex]]

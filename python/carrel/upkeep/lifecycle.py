@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from carrel.index.workspace_state import StateCell
 from carrel.model.errors import CarrelError, NotReady, NotWriter, StoreError
@@ -39,8 +40,7 @@ class RunInteractive(Protocol):
         """Return what `work` returns."""
 
 
-@dataclass(frozen=True, slots=True)
-class LifecycleEvents:
+class LifecycleEvents(Struct, frozen=True):
     """What the rest of the workspace does when an index comes, goes, changes or fails."""
 
     attached: Callable[[OpenIndex | None], None]

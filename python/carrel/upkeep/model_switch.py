@@ -13,10 +13,11 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec import Struct
 
 from carrel.index.workspace_state import Progress, StateCell
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput, ProviderError, TextRefused
@@ -48,8 +49,7 @@ FIRST_PAUSE_SECONDS = 15.0
 LONGEST_PAUSE_SECONDS = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What a first index would send. `kept` counts the texts whose vectors are in the cache."""
 
     model: str
@@ -240,8 +240,7 @@ def why_not_used(answering: OpenIndex, why: str) -> str:
     return f"{why.rstrip('.')}. Until {answering.wanted} can be used, the bundled model answers."
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchEvents:
+class SwitchEvents(Struct, frozen=True):
     """What the rest of the workspace does for the switch."""
 
     progressed: Callable[[Job[CancelToken, IndexReport], Progress], None]

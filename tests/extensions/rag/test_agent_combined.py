@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 from tests.support.plain_parts import (
     Characters,
     FixedStore,
@@ -58,7 +59,7 @@ def test_equal_texts_of_other_sources_are_both_kept() -> None:
 def test_a_result_that_somebody_changed_keeps_the_window_too() -> None:
     model = ScriptedModel(window=200, tokenizer=Characters())
     result = agent([], model=model).retrieve("q", "", "{context}{query}")
-    changed = RetrieveResult(**{name: getattr(result, name) for name in RetrieveResult.__slots__} | {"context": "x" * 500})
+    changed = RetrieveResult(**structs.asdict(result) | {"context": "x" * 500})
     agent([], model=model).generate(changed, max_new_tokens=50)
     assert len(model.last["user_prompt"]) + model.last["max_new_tokens"] + 32 == 200
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from carrel.composition.tools import tool_index
 from carrel.extensions.tools.catalogue.exports import ExportForm, export, exported_names, problems_of, resolve

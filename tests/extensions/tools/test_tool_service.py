@@ -11,11 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from msgspec.structs import replace
 from tests.extensions.tools.conftest import SERVER, Make, Person, plan
 from tests.waiting import listens, until, wait_until
 

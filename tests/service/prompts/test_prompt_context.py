@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import subprocess
-from dataclasses import replace
 
 import pytest
 from tests.support.workspaces import Open, indexed
@@ -27,7 +27,8 @@ async def test_code_is_added_once_a_session(open_workspace: Open) -> None:
     assert first.line.startswith("Carrel: ")
     assert first.line.endswith(" tokens")
     assert await prompts.addition(workspace, Prompt(ASKED, "s")) == NOTHING
-    assert await prompts.addition(workspace, Prompt(ASKED, "t")) == first
+    other = await prompts.addition(workspace, Prompt(ASKED, "t"))
+    assert (other.text, other.line) == (first.text, first.line)
     (workspace.root / "src/auth.py").write_text("def authenticate_user(name):\n    return name\n", "utf-8")
     workspace.changed_on_disk(["src/auth.py"])
     changed = Prompt(f"{ASKED} authenticate_user", "s")
@@ -72,7 +73,7 @@ async def test_the_most_bytes_are_kept_to(open_workspace: Open, form: Form) -> N
 
 async def test_a_line_within_the_budget_says_where_else_to_look(open_workspace: Open) -> None:
     workspace = await indexed(open_workspace())
-    workspace.apply(FolderSettings(replace(workspace.settings, prompt_tokens=100)))
+    workspace.apply(FolderSettings(dataclasses.replace(workspace.settings, prompt_tokens=100)))
     added = await PromptContexts().addition(workspace, Prompt(f"{ASKED} And the total_price of an Order?"))
     assert "\nNot shown for want of room: " in added.text
     assert workspace.tokenizer(None).count(added.text) <= 100
@@ -107,7 +108,7 @@ async def test_a_person_reads_why_there_is_no_context(open_workspace: Open) -> N
 
 async def test_who_switched_context_off_gets_none(open_workspace: Open) -> None:
     for workspace in (open_workspace("new"), await indexed(open_workspace())):
-        workspace.apply(FolderSettings(replace(workspace.settings, rag_enabled=False)))
+        workspace.apply(FolderSettings(dataclasses.replace(workspace.settings, rag_enabled=False)))
         assert await PromptContexts().addition(workspace, Prompt(ASKED)) == NOTHING
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import subprocess
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def at(url: str, name: str, key: str = "") -> QdrantRepository:
 
 
 def indexed(root: Path) -> OpenIndex:
-    index = Composition().open_index(root, replace(Settings(), cache_folder=str(root.parent / uuid.uuid4().hex)))
+    index = Composition().open_index(root, dataclasses.replace(Settings(), cache_folder=str(root.parent / uuid.uuid4().hex)))
     IndexRunner().run_blocking(index, Work(full=True), CancelToken(), lambda *_: None)
     return index
 

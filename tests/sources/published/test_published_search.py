@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,7 @@ async def test_a_question_is_masked_by_the_persons_own_rules(
             return super().__getattr__(name)
 
     monkeypatch.setattr(remote_source, "published_repository", lambda *_: Seen(repository, 99))
-    settings = replace(Settings(), secret_patterns=(r"badge \w+",))
+    settings = dataclasses.replace(Settings(), secret_patterns=(r"badge \w+",))
     named = SourceSettings(kind="repository", url=str(repository.address))
     one = remote_source.remote_source("shop", named, shop, Composition(), lambda: settings)
     await found(one, f"{LOGIN} with badge zanzibar")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.sources.published.common import Dying, Killed, Pausing, commit, found, published, source, stored
 
 from carrel.model.errors import CarrelError, ProviderError

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -46,8 +45,7 @@ class NameArguments(Struct, kw_only=True, frozen=True):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(Struct, frozen=True):
     """A name, taken apart: its last part, and what stands before that."""
 
     last: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -61,8 +60,7 @@ class IndexReader(Protocol):
         """Run `work` on a thread, with a token that ends it when nobody waits any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What whoever asks left out: globs of paths, and lines."""
 
     exclude: tuple[str, ...] = ()

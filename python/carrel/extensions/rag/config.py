@@ -13,17 +13,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from carrel.extensions.rag.documents import described
 from carrel.model.errors import InvalidInput
 from carrel.pack.formats import HEADER, SEPARATOR
 
 
-@dataclass(frozen=True, slots=True)
-class RAGAgentConfig:
+class RAGAgentConfig(Struct, frozen=True):
     """How documents are found, shown and counted. Raises `InvalidInput` for values that can't be used."""
 
     top_k: int = 5
@@ -55,8 +55,7 @@ class RAGAgentConfig:
                 raise InvalidInput(name, "is not a text")
 
 
-@dataclass(frozen=True, slots=True)
-class RetrieveResult:
+class RetrieveResult(Struct, frozen=True):
     """What was found for a question, within the model's window; `RAGAgent.generate` answers from it.
 
     Tokens add up: `base_tokens` + `context_tokens_used` + `max_new_tokens` + the margins in `meta` are at most `token_budget`.
@@ -130,8 +129,7 @@ def fill(template: str, query: str, context: str) -> str:
     return f"{context}\n\n{filled}" if context and "{context}" not in template else filled
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """All that is sent but the context. `history` are pairs of role and text."""
 
     system: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.extensions.rag.config import Prompt, RAGAgentConfig
 from carrel.extensions.rag.documents import FoundDocument, described
@@ -19,8 +20,7 @@ DEFAULT_WINDOW = 8_192
 _PATIENT_TRIES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """Say how the window was divided. `context` is the beginning of the one that was given."""
 
     context: str
@@ -112,8 +112,7 @@ BuildContext = Callable[[Sequence[Any]], str]
 """Makes the whole context of documents as the store gave them, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """Where the text of document number `number` stands in a context."""
 
     number: int
@@ -121,8 +120,7 @@ class Shown:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """A text made of documents."""
 
     text: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from carrel.model.errors import StoreError
 
@@ -13,16 +14,14 @@ TEXT_FIELDS = ("text", "content", "page_content")
 _SOURCE_KEYS = ("source", "path", "file_path", "filename", "file_name", "url", "title", "name", "id")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A document as Carrel's own adapters give it; any object with a text and metadata will do in its place."""
 
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDocument:
+class FoundDocument(Struct, frozen=True):
     """A document with what was read of it. `raw` is what the store gave, `distance` its score or distance."""
 
     raw: Any

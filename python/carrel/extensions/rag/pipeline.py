@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from carrel.extensions.rag import calls
 from carrel.extensions.rag.config import (
@@ -38,8 +40,7 @@ from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.ports import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked, as it was given."""
 
     user_query: str
@@ -57,8 +58,7 @@ class Question:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """The parts that an agent was given. `otherwise` gives the tokenizer of models that have none of their own."""
 
     model: Any

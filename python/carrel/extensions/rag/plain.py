@@ -7,8 +7,9 @@ import inspect
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from carrel.extensions.rag.calls import checked_piece, failures, pieces
 from carrel.extensions.rag.config import AskModel, ChatHistory, history_pairs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.extensions.rag.config import Prompt
 from carrel.model.errors import CarrelError, InvalidInput, ProviderError
@@ -81,8 +82,7 @@ class TokenizerPort:
             return len(text) * max_tokens // tokens
 
 
-@dataclass(frozen=True, slots=True)
-class PromptCounter:
+class PromptCounter(Struct, frozen=True):
     """Counts whole prompts: by the chat template, or else as the sum of their texts."""
 
     tokenizer: Tokenizer

@@ -13,13 +13,13 @@ import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 import httpx
+from msgspec import Struct
 
 from carrel.extensions.stores.qdrant_process import program_name
 from carrel.model.errors import ProviderError, StoreError
@@ -43,8 +43,7 @@ Progress = Callable[[int, int], None]
 """Told of the bytes that came, and of all (0 where that isn't known)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(Struct, frozen=True):
     """What would be downloaded, for a person to decide on. `digest` is SHA-256 in hexadecimal digits."""
 
     url: str

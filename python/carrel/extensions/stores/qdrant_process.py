@@ -13,9 +13,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.extensions.stores.qdrant_supervisor import GRACE_SECONDS, HEALTH_SECONDS, HEALTH_TRIES, STARTING_FILE, STATE_FILE
 from carrel.model.errors import ProviderError
@@ -29,13 +30,16 @@ OLDEST = (1, 13, 2)
 START_SECONDS = HEALTH_TRIES * HEALTH_SECONDS + 10
 
 
-@dataclass(slots=True)
-class RunningQdrant:
+class RunningQdrant(Struct):
     """A server that runs for as long as this isn't closed."""
 
     url: str
-    key: str = field(repr=False)
+    key: str
     _held: socket.socket
+
+    def __repr__(self) -> str:
+        """Leave the key out."""
+        return f"{type(self).__name__}({self.url!r})"
 
     def close(self) -> None:
         """Need it no more."""

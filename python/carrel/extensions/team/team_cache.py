@@ -20,9 +20,10 @@ import os
 import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, TypeVar
+
+from msgspec import Struct
 
 from carrel.extensions.team.team_ledger import TeamLedger
 from carrel.model.errors import CarrelError, InvalidInput, NotAllowed, ProviderError, StoreError
@@ -63,8 +64,7 @@ class SealedValues(Protocol):
         """Close the connections of the running event loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class TeamStatus:
+class TeamStatus(Struct, frozen=True):
     """The team's cache at one moment. Counts are those of all programs of the person; `waiting` values have to be told yet."""
 
     place: str

@@ -15,12 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.extensions.tools.catalogue.exports import problems_of, resolve
 from carrel.extensions.tools.catalogue.files import from_file, from_mcp, read_document
@@ -38,8 +39,7 @@ from carrel.system.filesystem import locked, replace_file
 ToolState = Literal["builtIn", "approved", "new", "changed"]
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTool:
+class StatedTool(Struct, frozen=True):
     """A tool, whether the person approved it as it is, and what they approved before where it changed."""
 
     tool: CatalogueTool
@@ -54,8 +54,7 @@ class StatedTool:
         return self.state in ("builtIn", "approved")
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueState:
+class CatalogueState(Struct, frozen=True):
     """All tools of one moment, and what a person may want to mend."""
 
     tools: tuple[StatedTool, ...]

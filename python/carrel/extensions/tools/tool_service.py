@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from carrel.agent.tools.text_tools import text_tools
 from carrel.extensions.tools.catalogue.files import from_mcp
@@ -39,8 +39,7 @@ NOBODY_ASKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A pipeline as it stands before a run. `waiting` are its tools that nobody approved as they are."""
 
     pipeline: Pipeline | None
@@ -61,8 +60,7 @@ class Checked:
         return not self.problems and (self.risk == "dangerous" or bool(self.waiting))
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What became of a pipeline: `result` is None where it was never begun."""
 
     checked: Checked
@@ -70,8 +68,7 @@ class Run:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class ToolService:
+class ToolService(Struct):
     """Tools of one workspace and the person's sources. `confirm` None means that no person can be reached from here."""
 
     catalogue: ToolCatalogue
@@ -83,8 +80,8 @@ class ToolService:
     allow: AllowSettings = field(default_factory=AllowSettings)
     mask: Mask = masked
     """Masks secrets in what is sent to a service."""
-    _built_in: dict[str, Tool] = field(init=False)
-    _described: tuple[CatalogueTool, ...] = field(init=False)
+    _built_in: dict[str, Tool] = field(default_factory=dict)
+    _described: tuple[CatalogueTool, ...] = ()
 
     def __post_init__(self) -> None:
         self._built_in = {tool.spec.name: tool for tool in (*text_tools(), *self.own_tools)}

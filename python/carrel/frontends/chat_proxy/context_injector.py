@@ -6,9 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.composition.composition import Composition
 from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContext
@@ -77,8 +79,7 @@ _COMMON_MODEL = "gpt-4o"
 """Counted by the larger of the two tables; the session itself loads the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """A request's body as it goes on, what was done, in a word or two for a header, and the places that were added."""
 
     body: bytes
@@ -86,8 +87,7 @@ class Rewritten:
     items: tuple[ContextItem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionOptions:
+class InjectionOptions(Struct, frozen=True):
     """Which folders may be asked about (the first is the default), how much may be given, and how often."""
 
     folders: tuple[Path, ...]

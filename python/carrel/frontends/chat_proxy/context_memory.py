@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from carrel.frontends.chat_proxy.conversation import UserMessage
 from carrel.model.types import ContextItem
@@ -18,8 +19,7 @@ _MOST_CHARACTERS = 32_000_000
 _MOST_ENTRIES = 10_000
 
 
-@dataclass(slots=True, eq=False)
-class SentContext:
+class SentContext(Struct, eq=False):
     """A text that was put before a message: none, where it is empty.
 
     `too_long_for` is the largest window of a model for which it was left out, and stays left out.
@@ -30,7 +30,7 @@ class SentContext:
     tokens: int = 0
     id: str = ""
     too_long_for: int = 0
-    made_at: float = field(default=0.0, init=False)
+    made_at: float = 0.0
 
     @property
     def size(self) -> int:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.frontends.common import json_splice
 from carrel.model.conversation import Message
 from carrel.pack.chat import augment
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True):
     """A message of the user: where the text stands that takes a context, and what the conversation was until then.
 
     `key` is a hash of the messages up to this one; `followed_key` covers the next one too, None where nobody said more.
@@ -27,8 +27,7 @@ class UserMessage:
     followed_key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """The messages of the user in a request, oldest first, and what the last one asks."""
 
     raw: bytes

@@ -6,8 +6,9 @@ Pure functions; what isn't understood isn't touched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from carrel.frontends.chat_proxy import anthropic_messages
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, counted, digested, instructs

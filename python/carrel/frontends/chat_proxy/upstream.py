@@ -17,12 +17,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
+from msgspec import Struct
 
 from carrel.frontends.chat_proxy.http_guard import Headers, is_loopback
 from carrel.model.patterns import lazy_pattern
@@ -181,8 +181,7 @@ class BadTarget(ValueError):
     """The request's target isn't a plain path; the message is for the caller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """The server behind the proxy. Without a key the caller's own Authorization passes."""
 
     url: str

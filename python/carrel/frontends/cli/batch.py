@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Struct
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.in_process import current_index, settings
@@ -33,8 +33,7 @@ class Line(msgspec.Struct):
     k: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 10
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A folder that was asked about: its index is current."""
 
     index: OpenIndex

@@ -16,9 +16,11 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.terminal import Output, one_line, unreadable
@@ -49,8 +51,7 @@ _STORE_SECONDS = 10.0
 _LITTLE_MEMORY, _NO_MEMORY = 1_000 * _MB, 200 * _MB  # loading the core and its tables alone takes 150 MB
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that was looked at. `remedy` says what to do unless all is well."""
 
     check: str

@@ -14,8 +14,10 @@ import shlex
 import stat
 import sys
 from argparse import Namespace
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from carrel.frontends.cli.terminal import Output
 from carrel.git import git
@@ -27,8 +29,7 @@ _NEW_HOOK = b"#!/bin/sh\n"
 _SHELLS = {b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash"}
 
 
-@dataclass(frozen=True, slots=True)
-class HookResult:
+class HookResult(Struct, frozen=True):
     """What happened to one hook: `installed`, `updated`, `unchanged`, `removed`, `absent`, or `skipped` for a `reason`."""
 
     hook: str

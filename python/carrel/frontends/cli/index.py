@@ -8,11 +8,11 @@ import shutil
 import sys
 import time
 from argparse import Namespace
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import UnsetType
+from msgspec.structs import asdict
 
 from carrel.composition.composition import Composition
 from carrel.frontends.cli.in_process import (

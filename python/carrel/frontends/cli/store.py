@@ -6,9 +6,11 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from carrel.composition import stores
 from carrel.composition.composition import Composition

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.pack.formats import Form
 from carrel.service.prompt_context import WITH_TAGS, WITHOUT_TAGS, Addition
@@ -12,8 +13,7 @@ CUT = 9_500
 """Claude Code and Codex show the model a part of what is longer than 10,000 characters, or bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHook:
+class AgentHook(Struct, frozen=True):
     """An agent's hook. Without an event the context stands in the answer's outermost object."""
 
     event: str | None

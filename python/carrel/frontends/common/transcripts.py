@@ -14,8 +14,9 @@ import re
 import stat
 import sys
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.model.conversation import Message, Role
 from carrel.model.patterns import lazy_pattern
@@ -55,8 +56,7 @@ _INDENTED = lazy_pattern(r"(?m)^    (?=\{$)")
 """Where a message begins in Gemini's file, which is written with two blanks a level."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """What is read of one: the last turns, oldest first, and when what was before was cut short, in the agent's own words."""
 
     turns: tuple[Message, ...] = ()

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from carrel.model.patterns import lazy_pattern
 
@@ -27,8 +28,7 @@ _METHOD = lazy_pattern(rb'"method"\s*:\s*"([$\w]+(?:\\?/\w+)*)"')
 _LENGTH = lazy_pattern(rb"^([ \t]*content-length[ \t]*:[ \t]*)\d+", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One message. `raw` is all of it, `start` is where its body begins."""
 
     raw: bytes | bytearray

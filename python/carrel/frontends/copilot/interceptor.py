@@ -8,9 +8,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from carrel.agent import knowledge_form
 from carrel.agent.citations import cited
@@ -33,8 +34,7 @@ _DOCUMENTS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyOptions:
+class ProxyOptions(Struct, frozen=True):
     """How `carrel copilot-proxy` was started. Without folders those of the editor count."""
 
     mode: Mode = "prepend"
@@ -246,8 +246,7 @@ _MOST_SHOWN = 5
 _MOST_REASON = 120
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """An answer so far, and what its question was given."""
 
     token: str | int

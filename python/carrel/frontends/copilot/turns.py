@@ -6,8 +6,10 @@ Pure functions.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.agent import knowledge_form
 from carrel.frontends.common import json_splice
@@ -21,8 +23,7 @@ TURNS = ("conversation/create", "conversation/turn")
 _TEXT = ("text",)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """The user's words of now, the message that holds them, and where in its bytes they stand."""
 
     raw: bytes

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from pygls.exceptions import JsonRpcException
 
 from carrel.frontends.common.wire import Wire
@@ -86,8 +85,7 @@ def announces(experimental: object, what: str) -> bool:
     return isinstance(carrel, Mapping) and carrel.get(what) is True
 
 
-@dataclass(frozen=True, slots=True)
-class ClientModel:
+class ClientModel(Struct, frozen=True):
     """The model that the client means by a token."""
 
     ask: Ask

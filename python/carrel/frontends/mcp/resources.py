@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from carrel.model.errors import CarrelError, InvalidInput
 
@@ -24,8 +25,7 @@ FILE_TEMPLATE = PREFIX + "{folder}/{+path}"
 LINES_TEMPLATE = FILE_TEMPLATE + "?lines={start}-{end}"
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRef:
+class ResourceRef(Struct, frozen=True):
     """What a resource's URI names. `lines` are 1-based and inclusive; None is the whole file."""
 
     folder: str
@@ -61,8 +61,7 @@ def parse(uri: str) -> ResourceRef:
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ResourcePage:
+class ResourcePage(Struct, frozen=True):
     """Some files as (URI, path), and where the next page begins."""
 
     files: tuple[tuple[str, str], ...]

@@ -6,11 +6,10 @@ It is read before anything else is loaded: clients wait for it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from carrel.model.errors import CarrelError
 from carrel.model.installation import carrel_version, how_to_install
@@ -71,8 +70,7 @@ def tool_names() -> tuple[str, ...]:
     return tuple(_manifest())
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What is listed of the tools, and whether their results hold values beside the text."""
 
     names: tuple[str, ...] = DEFAULT_TOOLS

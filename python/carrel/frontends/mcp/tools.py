@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from carrel.agent import knowledge_form, search_tool
 from carrel.agent.tools import catalogue_tools
@@ -42,8 +40,7 @@ _TEXTS = {"text": search_tool.text_of, "places": places_text}
 _NAMES = {"path_globs": "pathGlob", "exclude_globs": "exclude"}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a tool gives: text for the model, the same as a value for programs, and notes beside it."""
 
     text: str
@@ -51,8 +48,7 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """One tool. `run` is a method of `Tools`; `arguments` and `result` give the schemas."""
 
     name: str
@@ -111,10 +107,10 @@ class Tools:
                 folder: self._pinned(arguments, workspace, searched.first) for folder, workspace in searched.folders.items()
             }
             answer = await group_context.context(
-                searched, {folder: dataclasses.replace(request, pinned=files) for folder, files in pinned.items()}
+                searched, {folder: structs.replace(request, pinned=files) for folder, files in pinned.items()}
             )
         else:
-            request = dataclasses.replace(request, pinned=self._pinned(arguments, searched, searched))
+            request = structs.replace(request, pinned=self._pinned(arguments, searched, searched))
             answer = await context(searched, request)
         if answer.error:
             raise CarrelError(answer.error)

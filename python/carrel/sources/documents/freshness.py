@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from carrel.model.lines import lines_of
 from carrel.model.patterns import lazy_pattern
@@ -54,8 +55,7 @@ _NAME_DAY = lazy_pattern(rf"(?<!\d){_YEAR}[-_.]?(?P<month>0[1-9]|1[0-2])[-_.]?(?
 _OLD = lazy_pattern(r"(?:^|(?<=[\s_./-]))(?:old|obsolete|deprecated|archived?|previous|superseded)(?=$|[\s_./-])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFacts:
+class DocumentFacts(Struct, frozen=True):
     """The facts that a document gives of itself; `updated_at` and `valid_until` in Unix seconds, None where it names no day."""
 
     title: str = ""

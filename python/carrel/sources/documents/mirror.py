@@ -12,10 +12,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from carrel.model.errors import StoreError
 from carrel.model.kinds import suffix_to_convert
@@ -45,16 +46,14 @@ Refusal = Callable[[str], str | None]
 """(path) -> why the access rules of the folder refuse it, None if they don't."""
 
 
-@dataclass(slots=True)
-class MirrorState:
+class MirrorState(Struct):
     """What is known of each original by its path: its stamp and hash, or why it failed."""
 
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Original:
+class _Original(Struct, frozen=True):
     """A document that may be read; a `problem` says why it isn't."""
 
     path: str
@@ -62,8 +61,7 @@ class _Original:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """A document that is to be converted."""
 
     path: str

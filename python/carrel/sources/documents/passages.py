@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from carrel.model.lines import rows_of
 from carrel.model.local_index import SnapshotView
@@ -34,8 +36,7 @@ def document_facts(view: SnapshotView, path: str, lines: LineReader | None = Non
     return freshness.facts_of(head[: freshness.HEAD_CHARACTERS], path)
 
 
-@dataclass(slots=True)
-class FactsCache:
+class FactsCache(Struct):
     """What the documents of one index say of themselves, by path, as long as their content is the same."""
 
     facts: dict[str, tuple[str, freshness.DocumentFacts]] = field(default_factory=dict)
@@ -49,8 +50,7 @@ class FactsCache:
         return entry[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """How the documents of a source are shown."""
 
     source: str

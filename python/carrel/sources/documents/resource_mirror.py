@@ -14,11 +14,12 @@ import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from carrel.model.errors import CarrelError, ProviderError
 from carrel.model.native import CancelToken
@@ -95,8 +96,7 @@ _LONGEST_NAME = 120
 _DIGEST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceText:
+class ResourceText(Struct, frozen=True):
     """A resource of a server: its text, or in `problem` why it has none."""
 
     uri: str

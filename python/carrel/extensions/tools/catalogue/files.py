@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
+from msgspec.structs import replace
 
 from carrel.extensions.tools.catalogue.runs_anything import runs_anything
 from carrel.model.bounds import plain_reason

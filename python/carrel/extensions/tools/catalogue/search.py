@@ -10,13 +10,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nsmallest
 from importlib import resources
 from itertools import pairwise
 from operator import itemgetter, mul
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.agent.tool_arguments import properties_of
 from carrel.model.catalogue_tool import RISKS, CatalogueTool, Risk
@@ -40,8 +42,7 @@ WEIGHTS: Signals = (1.099, 1.125, 0.643, 0.534, 0.439, 0.396, 0.774, 0.55, 1.792
 """What each of `ToolIndex.signals` counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTool:
+class FoundTool(Struct, frozen=True):
     """A tool that fits; `score` is comparable within one answer, `why` the request's words that it holds."""
 
     tool: CatalogueTool
@@ -49,8 +50,7 @@ class FoundTool:
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolQuery:
+class ToolQuery(Struct, frozen=True):
     """What is asked for. `risk` is the highest that may answer; `tags` are all wanted."""
 
     text: str
@@ -163,8 +163,7 @@ class ToolIndex:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _RequestWords:
+class _RequestWords(Struct, frozen=True):
     """The words of a request, stemmed: how rare those are that tell something, and what all of them may mean, rarest first."""
 
     telling: Mapping[str, float]
@@ -172,8 +171,7 @@ class _RequestWords:
     meanings: Sequence[tuple[str, Sequence[tuple[float, int]]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """The words of a tool's name, stemmed, what they and those of its first sentence mean, and how much the name says."""
 
     source: str

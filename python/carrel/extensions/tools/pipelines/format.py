@@ -16,7 +16,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -72,8 +71,7 @@ INPUT = -1
 """Stands for `{{input_data}}` where a reference is a step's number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong with a pipeline; `step` is None where it is wrong with the whole."""
 
     step: int | None
@@ -206,8 +204,7 @@ Lookup = Callable[[str], tuple[CatalogueTool | None, str]]
 """Returns the tool that a name means, or why it can't be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validated:
+class Validated(Struct, frozen=True):
     """Hold what is known of a pipeline before it runs. `tools` has one for each step where there is no problem."""
 
     problems: tuple[Problem, ...]

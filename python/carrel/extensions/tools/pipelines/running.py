@@ -11,8 +11,9 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from carrel.agent.tool_arguments import problem_with, properties_of
 from carrel.extensions.tools.pipelines.format import (
@@ -39,8 +40,7 @@ from carrel.system.background import is_being_cancelled
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineLimits:
+class PipelineLimits(Struct, frozen=True):
     """How far a run may go."""
 
     seconds: float = 300.0
@@ -53,8 +53,7 @@ RunTool = Callable[[CatalogueTool, Mapping[str, Any]], Awaitable[ToolOutput]]
 """Runs one tool with arguments that fit its schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepReport:
+class StepReport(Struct, frozen=True):
     """What a step did. `output` is kept also when a later one fails; `bytes` are its own."""
 
     step: int
@@ -65,8 +64,7 @@ class StepReport:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PipelineResult:
+class PipelineResult(Struct, frozen=True):
     """How a run ended. `output` is the last output there is; `problem` names the step that failed, with its cause."""
 
     output: str

@@ -8,10 +8,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from carrel.frontends.cli.assistants.clients import CLIENTS, NAME, Scope, System, command_of, configuration, user_path
 from carrel.frontends.cli.assistants.edits import Edit, Entry, Item, Table, Whole
@@ -31,8 +32,7 @@ _SECONDS = 10
 _PROGRAM = "carrel-hook"
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """One agent. Its hook is in a file of the user's, and in one of a folder; `hook` makes it from the command.
 
     An editor's agent has a rule in place of a hook, and `user` is empty where there is no file for one of the user's.
@@ -198,8 +198,7 @@ AGENTS: dict[str, Agent] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The place of files: the user's own, or a folder's."""
 
     scope: Scope
@@ -227,8 +226,7 @@ class Place:
         return Path(user_path(path, self.system, self.env, self.home))
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdits:
+class FileEdits(Struct, frozen=True):
     """A file, all that Carrel may enter there in its order, and what of it is wanted now."""
 
     path: Path

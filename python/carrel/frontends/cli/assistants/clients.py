@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from carrel.frontends.cli.assistants.edits import Edit, Entry, Table
 from carrel.model.errors import InvalidInput
@@ -17,8 +18,7 @@ System = Literal["linux", "darwin", "win32"]
 Scope = Literal["global", "workspace"]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """One assistant. `{name}` in a path is a variable of `bases`; `workspace` is relative to the folder."""
 
     title: str

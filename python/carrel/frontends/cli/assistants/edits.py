@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import tomlkit
+from msgspec import Struct
 
 from carrel.frontends.cli.assistants import jsonc
 from carrel.frontends.cli.assistants.jsonc import newline_of
@@ -22,8 +22,7 @@ Mine = Callable[[Any], bool]
 """Tell whether a value looks like one that some version of Carrel's installer wrote."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A member of an object in JSON with comments; whatever has its name stands in its place."""
 
     path: tuple[str, ...]
@@ -47,8 +46,7 @@ class Entry:
         return jsonc.drop(text, self.path, keep=_depth(original, self.path[:-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """An item of a list in JSON with comments; the first one that is install's stands in its place, others never do."""
 
     path: tuple[str, ...]
@@ -77,8 +75,7 @@ class Item:
         return next((at for at, item in enumerate(items) if self.mine(item)), None) if isinstance(items, list) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table of TOML; whatever has its name stands in its place."""
 
     path: tuple[str, ...]
@@ -112,8 +109,7 @@ class Table:
         return _checked_toml(_without_table(text, self.path), _with_inner(before, self.path, None))
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A file that holds nothing else."""
 
     value: str

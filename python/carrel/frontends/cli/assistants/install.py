@@ -6,9 +6,10 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from carrel.frontends.cli.assistants.clients import OWN_FOLDERS
 from carrel.frontends.cli.assistants.edits import BadToml, Edit
@@ -19,8 +20,7 @@ from carrel.system.filesystem import OWNER_ONLY, replace_file
 BACKUP = ".carrel-backup"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A file as it is (None: there is none) and as it shall be (None: it goes), and what becomes of the backup."""
 
     path: Path
@@ -140,8 +140,7 @@ def _drop_empty_folders(folder: Path) -> None:
         folder = folder.parent
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     """A file as it is, its backup, and what install may have entered there."""
 
     before: bytes | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from carrel.model.errors import CarrelError
 from carrel.model.lines import LINE_END
@@ -27,8 +28,7 @@ Path: TypeAlias = tuple[str | int, ...]
 """Names of members and places in lists, from the outermost; the length of a list is the place behind its last item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value and where it stands. `members` are an object's or a list's: (where it begins, its name or place, its value)."""
 
     start: int

@@ -8,9 +8,10 @@ import shutil
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from carrel.frontends.agents.meeting_place import check, program
 from carrel.frontends.cli.assistants.agents import (
@@ -37,8 +38,7 @@ TRIES = 5
 """An agent that runs writes its own settings at any time."""
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """The changes of one agent's files."""
 
     name: str

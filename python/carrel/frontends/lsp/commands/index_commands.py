@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.messages import index_messages as wire
@@ -44,7 +45,7 @@ class IndexCommands:
         if params.workspace_folder is None:  # what is said of the first must not pass for all
             states = {name: (await other.status(most_files=0)).state for name, other in self._targets.others(workspace).items()}
             unready = [f"{name} {_UNREADY[state]}" for name, state in states.items() if state in _UNREADY]
-            status = dataclasses.replace(status, problems=(*status.problems, *unready))
+            status = structs.replace(status, problems=(*status.problems, *unready))
         return status_result(workspace, self._targets.name_of(workspace), status)
 
     async def index(self, raw: Any) -> wire.IndexResult:
@@ -53,7 +54,7 @@ class IndexCommands:
         workspace = self._targets.workspace(params)
         await workspace.settle()
         report = await self._run_index(workspace, params)
-        return wire.IndexResult(**dataclasses.asdict(report))
+        return wire.IndexResult(**structs.asdict(report))
 
     async def clear(self, raw: Any) -> wire.ClearResult:
         """Answer `carrel/clear`."""

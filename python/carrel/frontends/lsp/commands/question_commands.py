@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -194,7 +193,7 @@ class Commands:
         query = params.query or question_of(messages[-1].text) or messages[-1].text
         sized = structs.replace(params, window=params.window or params.max_tokens or model.spec.window)
         context = self._targets.context_request(workspace, sized, query)
-        context = context if context.history else dataclasses.replace(context, history=tuple(messages[:-1]))
+        context = context if context.history else structs.replace(context, history=tuple(messages[:-1]))
         request = asks.AskRequest(messages, context, params.max_tokens, assess=params.assess)
         answer = await asks.ask(workspace, request, model, tell)
         pack = _context_result(workspace, answer.context, started)
@@ -297,10 +296,10 @@ class Commands:
                 lent = self._client.model(params.model_token) if self._client and params.model_token is not None else None
                 if isinstance(searched, FolderGroup):
                     requests = self._targets.context_requests(searched, params, query)
-                    requests = {name: dataclasses.replace(folder_request, lent=lent) for name, folder_request in requests.items()}
+                    requests = {name: structs.replace(folder_request, lent=lent) for name, folder_request in requests.items()}
                     answer = await group_context.context(searched, requests)
                 else:
-                    single_request = dataclasses.replace(self._targets.context_request(searched, params, query), lent=lent)
+                    single_request = structs.replace(self._targets.context_request(searched, params, query), lent=lent)
                     answer = await context_service.context(searched, single_request)
         return structs.replace(_context_result(searched, answer, started), sent=convert.from_receipt(receipt))
 

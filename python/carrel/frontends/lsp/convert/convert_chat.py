@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from carrel.frontends.common.wire import encode, iso_time
 from carrel.frontends.lsp.convert.convert_questions import UriOf, from_attempt, to_filters
@@ -54,7 +53,7 @@ def from_reviewed(
     """Encode a review."""
     answer = reviewed.answer
     return wire.ReviewResult(
-        review=wire.ReviewAnswer(**dataclasses.asdict(answer), chunks_used=reviewed.chunks_used) if answer else UNSET,
+        review=wire.ReviewAnswer(**structs.asdict(answer), chunks_used=reviewed.chunks_used) if answer else UNSET,
         problem=UNSET if answer else reviewed.problem,
         raw_text=UNSET if answer else reviewed.raw,
         places=_places(reviewed.hits, uri_of),

@@ -6,7 +6,6 @@ counts in it as well, so nothing is ever converted.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -156,7 +155,7 @@ def from_diagnostics(retrieval: Retrieval) -> dict[str, Any]:
         "names": done.names,
         "symbolQuery": done.is_symbol,
         "issue": done.is_issue,
-        "candidates": dataclasses.asdict(done.candidates),
+        "candidates": structs.asdict(done.candidates),
         "embedder": done.embedder,
         "stages": retrieval.stages,
         **({"problem": done.problem} if done.problem else {}),
@@ -204,7 +203,7 @@ def from_receipt(receipt: Receipt) -> tuple[SentResult, ...] | UnsetType:
 
 def from_explanation(item: Explanation) -> dict[str, Any]:
     """Return why a chunk was or wasn't given, without the stages that didn't see it."""
-    return {common.camel_case(key): value for key, value in dataclasses.asdict(item).items() if value is not None}
+    return {common.camel_case(key): value for key, value in structs.asdict(item).items() if value is not None}
 
 
 def from_dropped(drop: Dropped) -> common.DroppedResult:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -112,7 +111,7 @@ class RequestTargets:
                 attached=tuple(lines for lines in params.attached if concerned(lines.uri)),
             )
             request = self.context_request(workspace, here, query)
-            requests[name] = dataclasses.replace(request, limit=whole.limit, budget=whole.budget)
+            requests[name] = structs.replace(request, limit=whole.limit, budget=whole.budget)
         return requests
 
     def _concerns(self, group: FolderGroup, workspace: Workspace, uri: str) -> bool:
