@@ -48,6 +48,21 @@ RuntimeError: no database
             ("/srv/app/src/file.js", 2, "open"),
         ],
     ),
+    "PowerShell": (
+        """Exception: /srv/shop/src/Orders.ps1:597
+Line |
+ 597 |          throw "no order"
+at Get-Order, /srv/shop/src/Orders.ps1: line 597
+at <ScriptBlock>, C:\\shop\\run.ps1: line 3
+At C:\\shop\\old.ps1:12 char:5
+""",
+        [
+            ("/srv/shop/src/Orders.ps1", 597, ""),
+            ("C:/shop/old.ps1", 12, ""),
+            ("C:/shop/run.ps1", 3, ""),
+            ("/srv/shop/src/Orders.ps1", 597, "Get-Order"),
+        ],
+    ),
     "Chrome": (
         """Error: boom
     at renderCart (https://shop.example/static/js/cart.js:10:15)

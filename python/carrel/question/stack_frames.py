@@ -58,6 +58,10 @@ _FORMS = (
         rf"^(?:created by )?(?P<function>[\w./*()\[\]-]{{1,300}})(?:\([^\n()]{{0,500}}\)| in goroutine \d+)"
         rf"\n\t(?P<path>{_FILE}):{_LINE}",
         rf"^\t(?P<path>{_FILE}):{_LINE} \+0x[0-9a-f]+",
+        # PowerShell: the head of an error, a frame; Windows PowerShell
+        rf"^[\w.-]{{1,100}}: (?P<path>{_FILE}):{_LINE}[ \t]*$",
+        rf"^at (?P<function>[^\s,]{{1,200}}), (?P<path>{_FILE}): line {_LINE}[ \t]*$",
+        rf"^At (?P<path>{_FILE}):{_LINE} char:\d+[ \t]*$",
         # Lua, Zig
         rf"^\t(?P<path>{_FILE}):{_LINE}: in (?:(?:\w+ )?['<](?P<function>\w{{1,200}})|main chunk)",
         rf"^[ \t]*(?P<path>{_FILE}):{_LINE}:\d+: 0x[0-9a-f]+ in (?P<function>\w{{1,200}})",
@@ -185,4 +189,4 @@ def _own_name(function: str) -> str:
     if made_of := next(filter(None, (pattern.search(name) for pattern in _MADE_OF)), None):
         return made_of[1]
     last = _SUFFIXES.sub("", name).rstrip(".").translate(_QUALIFIERS).rpartition(".")[2]
-    return last if last.rstrip("?!").isidentifier() else ""
+    return last if last.rstrip("?!").replace("-", "_").isidentifier() else ""
