@@ -35,6 +35,18 @@ STAGES = {f"{stage}/types.py": lock("") for stage in ("v1", "v2", "v2beta1")}
 ASKED = "how is the lock on the file acquired"
 
 
+def sql(extra: str = "") -> str:
+    head = "CREATE FUNCTION acquire_lock(path text) RETURNS int AS $$\n-- Acquire the lock on the file.\n"
+    return f"{head}SELECT 1 {extra};\n$$ LANGUAGE sql;\n"
+
+
+UPGRADES = {f"updates/locks--1.{n}--1.{n + 1}.sql": sql(f"+ {n}") for n in range(3)} | {"sql/lock.sql": sql("+ 9")}
+TRANSLATED = {
+    f"lang/{name}/locks.py": f"LINES = {{\n    'lock_on_the_file': 'acquired: {word}',\n}}\n"
+    for name, word in (("de", "gesperrt"), ("pt-BR", "bloqueado"), ("fr", "verrou"), ("en", "locked"))
+}
+
+
 def given(
     files: Mapping[str, str], text: str, monkeypatch: pytest.MonkeyPatch, machine: str = "linux", **query: Any
 ) -> list[str]:
@@ -79,6 +91,9 @@ def test_of_files_with_the_same_bytes_one_is_given(monkeypatch: pytest.MonkeyPat
         (RELEASES, ASKED, {}, ["lua-5.10.1/lgc.py"]),
         (RELEASES, f"{ASKED} in 5.3", {}, ["lua-5.3.6/lgc.py"]),
         (STAGES, ASKED, {}, ["v2/types.py"]),
+        (UPGRADES, ASKED, {}, ["sql/lock.sql"]),
+        (UPGRADES, f"{ASKED} in 1.1", {}, ["updates/locks--1.0--1.1.sql"]),
+        (TRANSLATED, ASKED, {}, ["lang/en/locks.py"]),
         (STAGES, f"{ASKED}, v2beta1", {}, ["v2beta1/types.py"]),
     ],
 )
@@ -109,6 +124,8 @@ def test_one_that_was_left_out_has_nothing_in_its_place_but_its_twin(monkeypatch
         {"locks/files.py": lock(""), "locks/sockets.py": lock("") + "\n"},
         {"shop/v1.py": lock(""), "bank/v2.py": lock("") + "\n"},
         {"ipv4.py": lock(""), "ipv6.py": lock("") + "\n"},
+        {f"{folder}/locks.py": lock(folder) for folder in ("cs", "ts", "it")},
+        {f"{folder}/locks.py": lock(folder) for folder in ("en", "ts")},
     ],
 )
 def test_code_that_is_no_copy_stays(files: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,6 +142,26 @@ def test_a_search_shows_all_with_the_right_one_first(monkeypatch: pytest.MonkeyP
     first, *others = ranking.order.places
     assert [name for name, _ in first.steps] == ["variant"]
     assert not any(place.steps for place in others)
+
+
+def test_a_translation_that_holds_what_was_asked_for_stays_and_the_others_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert given(TRANSLATED, "acquired: verrou", monkeypatch)[0] == "lang/fr/locks.py"
+    assert "lang/de/locks.py" in given(TRANSLATED, ASKED, monkeypatch, pinned=("lang/de/locks.py",))
+    asked, token = Query(ASKED), CancelToken()
+    files = TRANSLATED | {"shop/other.py": "def keep(path):\n    return path.file\n"}
+    found = read(find(indexed(files), prepare_blocking(asked, EMBEDDER), token), asked, token)
+    paths = [hit.chunk.path for hit in found.hits]
+    assert paths[:2] == ["lang/en/locks.py", "shop/other.py"]
+    assert set(paths) == set(files), "a search shows them all"
+
+
+def test_of_versions_the_newest_that_may_answer_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "def acquire_lock(path):\n    raise OSError('the file is not locked by anybody here')\n"
+    files = {"lua-5.1.5/lgc.py": said, "lua-5.3.6/lgc.py": said, "lua-5.4.0/lgc.py": "def acquire_lock(path):\n    return path\n"}
+    monkeypatch.setattr(twins, "machine", lambda: ("linux", "amd64"))
+    asked, token = Query("the file is not locked by anybody here"), CancelToken()
+    found = read(find(indexed(files), prepare_blocking(asked, EMBEDDER), token), asked, token)
+    assert found.hits[0].chunk.path == "lua-5.3.6/lgc.py"
 
 
 def test_a_change_is_asked_of_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:
