@@ -28,13 +28,18 @@ pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
         let piece = piece(text, start, first, end);
         let whole = &text[start..end];
         let is_whole = whole.lines().count() < options.class_lines as usize && is_shorter(whole, options.max_chars + 1);
-        if piece.kind == ChunkKind::Function && !is_whole && !piece.inner.is_empty() {
+        if piece.kind == ChunkKind::Function && !is_whole && has_members(&text[first..end], &piece) {
             pieces.extend(members(text, &piece));
         } else {
             pieces.push(piece);
         }
     }
     pieces
+}
+
+/// Tell whether a routine is a package, whose members are routines of their own.
+fn has_members(statement: &str, piece: &Piece) -> bool {
+    !piece.inner.is_empty() && matches!(object(statement), Some(("package", _)))
 }
 
 /// Lines that tell batches apart, by where they begin: `true` for one that ends a batch, `false` for one that begins a routine.

@@ -50,6 +50,10 @@ static CONDITIONAL: LazyLock<Regex> = LazyLock::new(|| regex(r"/\*!\d*|\*/"));
 static MEMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?im)^[ \t]*(?:(?:member|static|constructor) +)?(?:procedure|function)\s+"));
 static CREATE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bcreate\s"));
+/// A table that lives as long as its session: other statements of a routine ask it by its name.
+static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\bcreate\s+table\s+(?:tempdb\.\S{0,20})?#|\bcreate\s+(?:(?:local|global)\s+)?temp(?:orary)?\s+table\s")
+});
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern above is valid")
@@ -137,6 +141,7 @@ pub fn inner(text: &str, first: usize, end: usize, kind: Option<&str>) -> Vec<(u
     };
     match kind {
         Some(kind) if is_one_of(kind, &["package", "type"]) => found(&MEMBER, |text, head| name(&text[head..])),
+        Some(kind) if is_routine(kind) => found(&TEMPORARY, |text, _| object(text).map(|(_, name)| name)),
         None if is_one_of(word(statement), HOLDERS) => found(&CREATE, |text, _| object(text).map(|(_, name)| name)),
         _ => Vec::new(),
     }

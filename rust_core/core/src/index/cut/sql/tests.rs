@@ -100,6 +100,14 @@ fn what_stands_within_statements_and_comments_of_mysql_is_defined() {
             "k, a, b",
         ),
         ("IF NOT EXISTS (SELECT 1 FROM sys.tables)\nBEGIN\n  CREATE TABLE dbo.a (x INT); -- create table c\nEND\nGO\n", "a"),
+        (
+            "CREATE PROC dbo.p AS\nBEGIN\n  CREATE TABLE #found (x INT);\n  CREATE TABLE ##kept (x INT); -- CREATE TABLE #no\n  CREATE TABLE t (x INT);\nEND\nGO\n",
+            "p, found, kept",
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS void AS $$\nBEGIN\n  CREATE TEMP TABLE found (x int);\nEND $$ LANGUAGE plpgsql;\n",
+            "f, found",
+        ),
         ("DO $$\nBEGIN\n  CREATE TYPE mood AS ENUM ('a');\nEND $$;\n", "mood"),
         ("EXEC sp_executesql N'CREATE PROCEDURE [dbo].[p] AS SELECT 1'\nGO\n", "p"),
         (
