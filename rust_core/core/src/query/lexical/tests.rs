@@ -150,7 +150,16 @@ fn definitions_prefer_the_exact_name() {
 
 #[test]
 fn a_mistyped_name_is_near_those_that_are_a_letter_away() {
-    let names = [("AsyncClient", ""), ("parse_head", ""), ("parse_heads", ""), ("parse_heat", ""), ("Größe", ""), ("get", "")];
+    let names = [
+        ("AsyncClient", ""),
+        ("parse_head", ""),
+        ("parse_heads", ""),
+        ("parse_heat", ""),
+        ("Größe", ""),
+        ("get", ""),
+        ("MyWantedWordList", ""),
+        ("order_wantedWords", ""),
+    ];
     let others = [("AsyncClient", "use asyncclint instead"), ("gone_name", "")];
     let segment = segment(&[("a.py", &names), ("b.py", &others), ("dead.py", &[("dead_name", "")])]);
     let mut files = FileMask::new_all(3);
@@ -164,12 +173,14 @@ fn a_mistyped_name_is_near_those_that_are_a_letter_away() {
         ("parse_hear", &["parse_head", "parse_heat"]),
         ("Grösse", &[]), // two letters
         ("Gröse", &["Größe"]),
-        ("AsnycCleint", &[]), // twice
-        ("asyncclint_", &[]), // some text has it, as words are kept
-        ("asyncclint", &[]),  // some text has it
-        ("AsyncClient", &[]), // defined
-        ("gat", &[]),         // short
-        ("dead_nam", &[]),    // of a file that is gone
+        ("AsnycCleint", &[]),                                       // twice
+        ("asyncclint_", &[]),                                       // some text has it, as words are kept
+        ("asyncclint", &[]),                                        // some text has it
+        ("AsyncClient", &[]),                                       // defined
+        ("gat", &[]),                                               // short
+        ("wantedword", &["MyWantedWordList", "order_wantedWords"]), // within: the shorter one first
+        ("antedword", &[]),                                         // no word begins so
+        ("dead_nam", &[]),                                          // of a file that is gone
     ] {
         assert_eq!(near_names(&views, typed, 5), near, "{typed}");
     }
