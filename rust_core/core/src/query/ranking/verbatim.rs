@@ -65,7 +65,9 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
         let is_whole = candidate.verbatim >= most - ALIKE && candidate.verbatim >= weights.whole_share;
         let few = is_whole && as_full(if penalised { all_files } else { ordinary_files }) <= weights.few_files;
-        let is_unrivalled = if penalised { is_more || (few && !context.is_change) } else { few };
+        // What a program wrote repeats what people did.
+        let repeats = candidate.generated && most_of(ordinary_files) >= candidate.verbatim - ALIKE;
+        let is_unrivalled = if penalised { is_more || (few && !context.is_change && !repeats) } else { few };
         if penalised && !is_unrivalled {
             return VerbatimEvidence::default();
         }
@@ -74,8 +76,9 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         VerbatimEvidence { strength: shared, unrivalled }
     };
     // A name that is hardly anywhere else tells the place among whatever other words.
+    let is_of_people = rivals.iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0);
     let of_a_rare_name = |candidate: &Candidate| {
-        let is_meant = candidate.rare_name && !lists_changes(&candidate.path);
+        let is_meant = candidate.rare_name && !lists_changes(&candidate.path) && !(candidate.generated && is_of_people);
         let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);
         f64::from(u8::from(is_told))
     };
@@ -190,6 +193,18 @@ mod tests {
     fn the_penalty_stays_where_ordinary_files_hold_as_much() {
         let held = [candidate("src/a.py", 1.0, 5, false), candidate("tests/test_a.py", 1.0, 5, false)];
         assert_eq!(first(&held, false), "src/a.py");
+    }
+
+    #[test]
+    fn what_a_program_wrote_comes_behind_what_people_did_though_it_holds_as_much() {
+        let own = candidate("src/a.py", 1.0, 5, false);
+        let written = Signals { generated: true, lexical: 0.9, ..candidate("all.py", 1.0, 5, false) };
+        assert_eq!(first(&[written.clone(), own], false), "src/a.py");
+        let less = candidate("src/a.py", 0.3, 2, false);
+        assert_eq!(first(&[written, less], false), "all.py");
+        let named = |path: &str| Signals { rare_name: true, defines: 1.0, ..candidate(path, 1.0, 1, true) };
+        let written = Signals { generated: true, lexical: 0.9, ..named("all.py") };
+        assert_eq!(first(&[written, named("src/a.py")], false), "src/a.py");
     }
 
     #[test]
