@@ -244,6 +244,7 @@ mod tests {
         writes("Could not open a.db twice", "'Could not open :path twice'", 4);
         writes("took 00017 ms to open the file", r#"log("took %05d ms to open the file")"#, 6);
         writes("Could not open a.db twice", r#"[NSString stringWithFormat:@"Could not open %@ twice", path]"#, 4);
+        writes("Could not open a.db (ro) twice", "RAISE EXCEPTION 'Could not open % (%) twice', path, mode;", 4);
         writes("could NOT open a.db twice", r#""Could not open {} twice""#, 4);
     }
 

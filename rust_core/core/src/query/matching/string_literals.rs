@@ -207,6 +207,9 @@ fn placeholder(text: &str, before: Option<char>) -> Option<usize> {
                     Some(size)
                 } else if conversion.is_some() {
                     Some(size + 1)
+                } else if flags == 1 && !is_word(text[1..].chars().next()?) && bytes[1] != b'%' {
+                    // PL/pgSQL's `%` alone; behind a number or a word, and at the beginning, it is a sign.
+                    before.is_some_and(|c| !is_word(c) && c != '%').then_some(1)
                 } else {
                     (flags > 1 && bytes[flags - 1].is_ascii_digit()).then_some(flags)
                 }
