@@ -53,7 +53,7 @@ test: rust-test python-test
 
 # A file's tests stay in one process, as they share its servers; the slowest are printed at the end. Three at a time: most wait for programs.
 python-test: build
-	$(BIN)/python -m pytest -rs -n 3 --dist loadfile --durations=40
+	$(BIN)/python -m pytest -rs -n 3 --dist loadfile --no-loadscope-reorder --durations=40
 
 rust-test:
 	cargo test --locked -p carrel-core -p carrel-hook --lib --bins --tests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 
 
 gc.disable()  # what is collected stays
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files whose tests may take longest, then those with the most.
+
+    A long one that begins last keeps the other workers idle.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    patience, tests = Counter[Path](), Counter(item.path for item in items)
+    for item in items:
+        marker = item.get_closest_marker("timeout")
+        patience[item.path] = max(patience[item.path], round(marker.args[0]) if marker else 0)
+    items.sort(key=lambda item: (-patience[item.path], -tests[item.path]))
 
 
 def pytest_collection_finish() -> None:

@@ -100,15 +100,17 @@ if [[ $part == incident ]]; then
   node test/editor/incident.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
   exit
 fi
+# All editors begin with what the first one installed and unpacked.
+CARREL_TEST_KEPT="$(mktemp -d)"
+export CARREL_TEST_KEPT
+trap 'rm -rf "$CARREL_TEST_KEPT"' EXIT
 step "in a real VS Code"
 node test/editor/run.mjs "$editor" "$vsix"
 
-step "a new person's first minutes"
+step "a new person's first minutes; a remote model: permission and key"
 node test/editor/tour.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "without a chat model"
 node test/editor/places.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "in Chinese"
 node test/editor/language.mjs "$editor" "$vsix" zh-cn ${PICTURES:+"$PICTURES"}
-step "a remote model: permission and key"
-node test/editor/models.mjs "$editor" "$vsix" ${PICTURES:+"$PICTURES"}
 step "done"

@@ -1,12 +1,25 @@
 // A VS Code of one's own: server side with the packaged extension, browser side under playwright. Nothing of the person who runs it is touched.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 const START_PATIENCE_MS = 90_000;
+/** Where a run keeps what its first editor installed and unpacked; the next ones begin with it, each of which would take seconds for that. */
+const KEPT = process.env.CARREL_TEST_KEPT;
+const STORAGE = 'data/User/globalStorage/carrel.carrel';
 
 export class Editor {
   /** `install` is where install.sh put the editor, `vsix` the packages to install, `settings` the person's own settings, `path` the PATH
@@ -37,7 +50,10 @@ export class Editor {
     for (const name of ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME'])
       env[name] = inside(name.toLowerCase());
     const common = ['--user-data-dir', inside('data'), '--extensions-dir', inside('extensions')];
-    execFileSync(node, [entry, ...common, ...vsix.flatMap(file => ['--install-extension', file])], { env, stdio: 'pipe' });
+    editor.kept = KEPT && join(KEPT, vsix.map(file => basename(file)).join());
+    if (editor.kept && existsSync(editor.kept)) {
+      execFileSync('cp', ['-a', '--link', `${editor.kept}/.`, editor.folder]);
+    } else execFileSync(node, [entry, ...common, ...vsix.flatMap(file => ['--install-extension', file])], { env, stdio: 'pipe' });
     editor.port = await freePort();
     const log = openSync(inside('editor.log'), 'w');
     editor.process = spawn(
@@ -114,7 +130,18 @@ export class Editor {
       await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 3_000))]);
     }
     await new Promise(resolve => setTimeout(resolve, 300));
+    if (this.kept && !existsSync(this.kept)) this.#keep();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 300 });
+  }
+
+  /** Move the extension and its unpacked server to where other editors begin with them, unless one that runs beside this was first. */
+  #keep() {
+    const kept = mkdtempSync(join(KEPT, 'new-'));
+    mkdirSync(join(kept, STORAGE), { recursive: true });
+    const storage = existsSync(join(this.folder, STORAGE)) ? readdirSync(join(this.folder, STORAGE)) : [];
+    const servers = storage.filter(name => name.startsWith('server-')).map(name => join(STORAGE, name));
+    for (const part of ['extensions', ...servers]) renameSync(join(this.folder, part), join(kept, part));
+    if (!existsSync(this.kept)) renameSync(kept, this.kept);
   }
 
   async #healthy() {

@@ -1,56 +1,28 @@
-// node test/editor/models.mjs INSTALL VSIX [PICTURES]: a remote model as a person meets it: the dialog that asks for permission, the list of
-// models, the key. With PICTURES, a folder, it keeps screenshots there.
+// A remote model as a person meets it, in the window of tour.mjs: the dialog that asks for permission, the list of models, the key; then a folder of
+// documents as a source.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { Editor } from './editor.mjs';
-import { writeProject } from './project.mjs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { standIn } from './stand_in.mjs';
 
-const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
 const KEY = 'sk-planted-0123456789';
-const editor = await Editor.start({ install, vsix: [vsix], settings: { 'workbench.colorTheme': 'Default Light Modern' } });
-let passed = 0;
-
-async function step(name, run) {
-  await run();
-  passed += 1;
-  console.log(`  ✔ ${name}`);
-}
-
-async function picture(name) {
-  if (!pictures) return;
-  await editor.page.waitForTimeout(500); // what moves has come to rest
-  await editor.page.screenshot({ path: join(pictures, `models-${name}.png`) });
-}
-
-/** Add settings of the user or of the machine. */
-function set(whose, more) {
-  const file = join(editor.folder, `data/${whose}/settings.json`);
-  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify({ ...before, ...more }));
-}
 
 /** All that the editor wrote into files of its own: logs, settings, state. */
-function written(folder = join(editor.folder, 'data')) {
+function written(folder) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter(entry => entry.isFile())
     .map(entry => readFileSync(join(entry.parentPath ?? entry.path, entry.name), 'latin1'))
     .join('\n');
 }
 
-try {
-  const project = join(editor.folder, 'shop');
-  mkdirSync(project);
-  if (pictures) mkdirSync(pictures, { recursive: true });
-  writeProject(project, 2);
+/** The project is remembered: what its index needs is asked for at once. `step` runs a step, `picture` keeps a screenshot. */
+export async function remoteModel(editor, step, picture) {
+  const { page } = editor;
+  const data = join(editor.folder, 'data');
   const remote = standIn(editor);
-  set('User', { 'carrel.ragEnabled': true, 'carrel.ragAutoIndex': true });
-  set('Machine', remote.settings); // where the server runs: neither a folder nor a synchronised setting says where text goes
-  const { page, go } = await editor.open(project, [], { width: 1240, height: 780 });
-  page.setDefaultTimeout(30_000);
-  await go();
+  // The machine where the server runs: neither a folder nor a synchronised setting says where text goes.
+  mkdirSync(join(data, 'Machine'), { recursive: true });
+  writeFileSync(join(data, 'Machine/settings.json'), JSON.stringify(remote.settings));
   const dialog = page.locator('.monaco-dialog-box');
   const list = page.locator('.quick-input-widget');
   const row = name => list.getByRole('option', { name });
@@ -163,15 +135,7 @@ try {
   });
 
   await step("no file of the editor's holds the key", async () => {
-    assert.match(written(), /carrel\.models/);
-    assert(!written().includes(KEY));
+    assert.match(written(data), /carrel\.models/);
+    assert(!written(data).includes(KEY));
   });
-  console.log(`${passed} passed, 0 failed`);
-} catch (error) {
-  console.error(error);
-  if (pictures) await editor.page?.screenshot({ path: join(pictures, 'models-failed.png') });
-  console.log(`${passed} passed, 1 failed`);
-  process.exitCode = 1;
-} finally {
-  await editor.stop();
 }

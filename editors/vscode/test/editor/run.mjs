@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Editor } from './editor.mjs';
 import { writeProject } from './project.mjs';
 
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 600_000;
 const [install, vsix] = process.argv.slice(2, 4).map(path => resolve(path));
 const only = process.argv[4];
 const here = fileURLToPath(new URL('.', import.meta.url));

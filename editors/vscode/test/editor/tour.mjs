@@ -1,5 +1,5 @@
 // node test/editor/tour.mjs INSTALL VSIX [PICTURES]: clicks through what a new person does (open a folder, accept the offer, look at the memory,
-// ask, look at the receipt) and checks what the screen says. With PICTURES, a folder, it keeps a screenshot of each step there.
+// ask, look at the receipt, then choose a remote model) and checks what the screen says. With PICTURES, a folder, it keeps a screenshot of each step there.
 import { createVSIX } from '@vscode/vsce';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Editor } from './editor.mjs';
+import { remoteModel } from './models.mjs';
 import { writeProject } from './project.mjs';
 
 const [install, vsix, pictures] = process.argv.slice(2).map(path => resolve(path));
@@ -179,6 +180,12 @@ try {
     await page.getByText('Get Started with Carrel').first().waitFor();
     await page.getByText('Ask @carrel, and ask on').first().waitFor();
     for (const done of ['index', 'ask']) await page.locator(`[data-done-step-id$="#${done}"].complete`).waitFor();
+  });
+
+  await remoteModel(editor, step, async name => {
+    if (!pictures) return;
+    await page.waitForTimeout(500); // what moves has come to rest
+    await page.screenshot({ path: join(pictures, `models-${name}.png`) });
   });
   console.log(`${passed} passed, 0 failed`);
 } catch (error) {
