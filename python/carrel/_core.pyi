@@ -579,6 +579,9 @@ class Store:
     @property
     def generation(self) -> int: ...
     @property
+    def kept_files(self) -> int:
+        """How many files commits keep; open buffers aside."""
+    @property
     def bytes_on_disk(self) -> int: ...
     @property
     def directory(self) -> str: ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +329,21 @@ async def test_clear_deletes_the_index(opened: Start, project: Path) -> None:
         status = await client.request("carrel/status", {})
         assert (status["files"], status["state"]) == (0, "empty")
         assert (await client.request("carrel/index", {}))["added"] == 5
+
+
+async def test_unsaved_text_is_no_index(opened: Start, project: Path) -> None:
+    async with opened(project) as client:
+        await client.request("carrel/index", {})
+        file = project / "src" / "orders.py"
+        document = {"uri": file.as_uri(), "languageId": "python", "version": 1, "text": file.read_text() + "\nUNSAVED = True\n"}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        await client.request("carrel/clear", {})
+        deadline = time.monotonic() + 10
+        while not (await client.request("carrel/status", {}))["chunks"]:
+            assert time.monotonic() < deadline, "the document doesn't answer"
+            await asyncio.sleep(0.02)
+        status = await client.request("carrel/status", {})
+        assert (status["files"], status["state"]) == (0, "empty")
 
 
 async def test_a_cancelled_search_is_answered_once(opened: Start, project: Path) -> None:

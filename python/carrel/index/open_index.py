@@ -110,8 +110,8 @@ class OpenIndex(Struct, eq=False, weakref=True):
 
     @property
     def begun(self) -> bool:
-        """Tell whether somebody wanted this index: it holds something, or a whole run found nothing to hold."""
-        return self.complete or self.store.snapshot().files > 0
+        """Tell whether somebody wanted this index: it keeps something, or a whole run found nothing to keep."""
+        return self.complete or self.store.kept_files > 0
 
     @property
     def refused_files(self) -> int:
@@ -130,14 +130,14 @@ class OpenIndex(Struct, eq=False, weakref=True):
 
         By what the index holds: a commit is seen before the run can say so, and a killed run never does.
         """
-        return max(self.expected - self.store.snapshot().files, 0)
+        return max(self.expected - self.store.kept_files, 0)
 
     @property
     def lacks(self) -> str | None:
         """Say how much of the workspace is in it, where a first run over everything was begun and has not ended."""
         if self.complete or not self.unfinished:
             return None
-        shortfall = unfinished_text(self.store.snapshot().files, self.unfinished, 0, complete=False)
+        shortfall = unfinished_text(self.store.kept_files, self.unfinished, 0, complete=False)
         return f"The index is {shortfall}. {FINISH}" if shortfall else None
 
     @property
@@ -256,7 +256,7 @@ class OpenIndex(Struct, eq=False, weakref=True):
 
     def note_unfinished(self, files: int) -> None:
         """Record how many files a run over the whole workspace has still to do."""
-        expected = self.store.snapshot().files + files if files else 0
+        expected = self.store.kept_files + files if files else 0
         if expected != self.expected:
             self.expected = expected
             self.store.set_meta(_EXPECTED, str(expected))

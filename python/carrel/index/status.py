@@ -91,7 +91,7 @@ class Status(StatusDetails, frozen=True, kw_only=True):
             root=root,
             state=state,
             role=role,
-            files=snapshot.files,
+            files=store.kept_files,
             chunks=snapshot.chunks,
             bytes=store.bytes_on_disk,
             languages=snapshot.languages(),

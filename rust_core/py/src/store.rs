@@ -163,6 +163,11 @@ impl PyStore {
     }
 
     #[getter]
+    fn kept_files(&self) -> usize {
+        self.0.kept_files()
+    }
+
+    #[getter]
     fn bytes_on_disk(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.bytes_on_disk())
     }

@@ -131,6 +131,12 @@ impl Store {
         &self.workspace.config.directory
     }
 
+    /// Number of files that commits keep: open buffers aside, but where nothing is kept on disk.
+    pub fn kept_files(&self) -> usize {
+        let current = locked(&self.current);
+        if self.workspace.config.in_memory { current.overlay.files() } else { current.disk.files() }
+    }
+
     /// Size of all files of the index.
     pub fn bytes_on_disk(&self) -> u64 {
         if self.workspace.config.in_memory {
