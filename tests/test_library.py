@@ -15,7 +15,7 @@ from tests.support.planner_models import Planner
 import carrel
 from carrel.model.conversation import Completion, Message
 from carrel.model.errors import InvalidInput, ProviderError
-from carrel.model.fakes import FakeChatModel, FakeEmbedder, FakeReranker, FakeTokenizer, faulty
+from carrel.model.fakes import FakeChatModel, FakeEmbedder, FakeTokenizer, faulty
 from carrel.model.native import CancelToken
 from carrel.model.types import Budget, Filters, Query
 from carrel.pack.compare import compare
@@ -253,48 +253,6 @@ def test_broken_characters_are_searched_for_as_marks() -> None:
     with three() as index:
         index.add_file("odd.py", f"half = '\ud83d'\n{AUTH}")
         assert index.search("authenticate_user \ud83d")[0].file_path in {"auth.py", "odd.py"}
-
-
-def test_context_for_a_question_is_chosen_from_twenty_and_reranked() -> None:
-    with carrel.Index() as plain, carrel.Index(reranker=FakeReranker()) as reranked:
-        for index in (plain, reranked):
-            for n in range(12):
-                index.add_file(f"pool{n}.py", POOL.replace("pool_size", f"pool_size_{n}"))
-        text = plain.retrieve_context("database pool_size_7 connections", limit=2)
-        assert text.count("--- pool") == 2
-        assert plain.retrieve_context("database").count("--- pool") == 5
-        assert plain.retrieve_context("zzqx") == "No relevant code found."
-        judged = reranked.retrieve_context("pool_size_11", limit=1)
-        assert judged.startswith("--- pool11.py (lines 1-4, relevance: 1.00) ---\nclass DatabaseConnection:")
-        assert plain.retrieve_context("pool", limit=0) == "No relevant code found."
-
-
-@pytest.mark.parametrize(
-    "fault", [{"fail": ProviderError("down")}, {"garble": lambda scores: scores[1:]}, {"garble": lambda _: [math.nan] * 3}]
-)
-def test_without_its_reranker_the_order_stays(fault: dict[str, object]) -> None:
-    with carrel.Index(reranker=faulty(FakeReranker(), **fault)) as index:  # type: ignore[arg-type]
-        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
-            index.add_file(path, text)
-        assert index.retrieve_context("database order user") == index.search_code("database order user", k=5)
-
-
-def test_every_search_can_be_reranked_and_says_where_it_was_not() -> None:
-    question = "authenticate order database"
-    with three() as plain, carrel.Index(reranker=FakeReranker()) as index:
-        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
-            index.add_file(path, text)
-        assert index.search(question) == plain.search(question)
-        judged, found = (index.search("customer pool timeout items", rerank=rerank)[0].score for rerank in (True, False))
-        assert judged != found
-        pack = index.context("pool timeout", rerank=True)
-        assert pack.items[0].hit.signals.rerank == 1.0
-        assert pack.problem is None
-    with carrel.Index(reranker=faulty(FakeReranker(), fail=ProviderError("The service is down."))) as index:
-        index.add_file("auth.py", AUTH)
-        pack = index.context("user login", rerank=True)
-        assert pack.items
-        assert pack.problem == "The service is down. The hits stand in the order of the search."
 
 
 def test_a_conversation_may_be_plain_data_and_one_that_is_wrong_is_named() -> None:

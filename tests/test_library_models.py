@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -10,14 +11,14 @@ from typing import Any, Literal
 
 import pytest
 from tests.shop import write_files
-from tests.test_library import AUTH, ORDER
+from tests.test_library import AUTH, ORDER, POOL, three
 
 import carrel
 from carrel import library
 from carrel.extensions.rag.plain import PlainChatModel
 from carrel.model.conversation import Completion
 from carrel.model.errors import InvalidInput, ProviderError
-from carrel.model.fakes import FakeChatModel, FakeEmbedder
+from carrel.model.fakes import FakeChatModel, FakeEmbedder, FakeReranker, faulty
 from carrel.model.ports import EmbeddingSpec
 from carrel.model.types import Filters
 from carrel.model.vectors import Vectors
@@ -164,3 +165,45 @@ def test_a_plain_chat_model_assesses_and_plans() -> None:
         found = index.search_assessed("account number", plain(verdict))
         assert (len(found.attempts), found.problem, found.attempts[0].assessment.is_sufficient) == (1, None, True)
         assert index.search("who owns money?", k=1)[0].file_path == "a.py"
+
+
+def test_context_for_a_question_is_chosen_from_twenty_and_reranked() -> None:
+    with carrel.Index() as plain, carrel.Index(reranker=FakeReranker()) as reranked:
+        for index in (plain, reranked):
+            for n in range(12):
+                index.add_file(f"pool{n}.py", POOL.replace("pool_size", f"pool_size_{n}"))
+        text = plain.retrieve_context("database pool_size_7 connections", limit=2)
+        assert text.count("--- pool") == 2
+        assert plain.retrieve_context("database").count("--- pool") == 5
+        assert plain.retrieve_context("zzqx") == "No relevant code found."
+        judged = reranked.retrieve_context("pool_size_11", limit=1)
+        assert judged.startswith("--- pool11.py (lines 1-4, relevance: 1.00) ---\nclass DatabaseConnection:")
+        assert plain.retrieve_context("pool", limit=0) == "No relevant code found."
+
+
+@pytest.mark.parametrize(
+    "fault", [{"fail": ProviderError("down")}, {"garble": lambda scores: scores[1:]}, {"garble": lambda _: [math.nan] * 3}]
+)
+def test_without_its_reranker_the_order_stays(fault: dict[str, object]) -> None:
+    with carrel.Index(reranker=faulty(FakeReranker(), **fault)) as index:  # type: ignore[arg-type]
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        assert index.retrieve_context("database order user") == index.search_code("database order user", k=5)
+
+
+def test_every_search_can_be_reranked_and_says_where_it_was_not() -> None:
+    question = "authenticate order database"
+    with three() as plain, carrel.Index(reranker=FakeReranker()) as index:
+        for path, text in (("auth.py", AUTH), ("order.py", ORDER), ("db/pool.py", POOL)):
+            index.add_file(path, text)
+        assert index.search(question) == plain.search(question)
+        judged, found = (index.search("customer pool timeout items", rerank=rerank)[0].score for rerank in (True, False))
+        assert judged != found
+        pack = index.context("pool timeout", rerank=True)
+        assert pack.items[0].hit.signals.rerank == 1.0
+        assert pack.problem is None
+    with carrel.Index(reranker=faulty(FakeReranker(), fail=ProviderError("The service is down."))) as index:
+        index.add_file("auth.py", AUTH)
+        pack = index.context("user login", rerank=True)
+        assert pack.items
+        assert pack.problem == "The service is down. The hits stand in the order of the search."

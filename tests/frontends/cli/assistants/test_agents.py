@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -283,86 +282,13 @@ class _Terminal:
         return self._typed
 
 
-def test_status_says_what_is_there(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    (home / ".qwen").mkdir()
-    (home / ".gemini").mkdir()
-    (home / ".gemini/settings.json").write_text("nonsense")
-    assert {name: state for name, (state, _) in states(capsys).items()} == {
-        **dict.fromkeys(AGENTS, "not here"),
-        "qwen": "not installed",
-        "gemini": "can't be read",
-    }
-    main(["agents", "install", "qwen", "--yes"])
-    main(["agents", "install", "codex", "--yes"])
-    assert states(capsys, "qwen") == {"qwen": ("installed", "")}
-    monkeypatch.setattr(verbs, "program", lambda: tmp_path / "newer/carrel-hook")
-    state, detail = states(capsys)["qwen"]
-    assert state == "installed by another version or path"
-    assert "the hook in" in detail
-    (home / ".codex/hooks.json").unlink()
-    state, detail = states(capsys)["codex"]
-    assert state == "incomplete"
-    assert detail.startswith("the hook is missing in")
-    main(["agents", "install", "qwen"])
-    assert states(capsys, "qwen")["qwen"][0] == "installed"
-    main(["agents", "uninstall", "qwen"])
-    assert not (home / ".qwen/settings.json").exists(), "two versions leave no more than one"
-
-
-def test_status_says_why_no_hook_gets_an_answer(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setenv("LOCALAPPDATA", str(home / "cache"))
-    main(["agents", "install", "qwen", "--yes"])
-    folder = home / "cache/carrel/run"
-    folder.mkdir(mode=0o700, parents=True)
-    (folder / "agents.starting").write_bytes(b"")
-    assert states(capsys, "qwen")["qwen"] == ("installed", "")
-    os.utime(folder / "agents.starting", (0, 0))
-    assert "didn't come up" in states(capsys, "qwen")["qwen"][1]
-    if sys.platform != "win32":
-        folder.chmod(0o755)
-        assert states(capsys, "qwen")["qwen"] == (
-            "incomplete",
-            f"{folder} isn't yours alone. Remove it, or give it to yourself: chmod 700 {folder}",
-        )
-
-
-def test_a_server_of_the_persons_own_is_not_taken_for_carrels(home: Path, capsys: Any) -> None:
-    own_settings(home, "\n")
-    assert states(capsys, "claude-code")["claude-code"][0] == "not installed"
-    assert main(["agents", "install", "claude-code"]) == 2, "a person is asked"
-    assert main(["agents", "install", "claude-code", "--yes"]) == 0
-    assert states(capsys, "claude-code")["claude-code"][0] == "installed"
-
-
-def test_status_says_that_the_hooks_program_is_gone(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    main(["agents", "install", "qwen", "--yes"])
-    monkeypatch.setattr(verbs, "program", _missing)
-    assert states(capsys)["qwen"] == ("incomplete", "The program is missing. Run `make build`.")
-    assert states(capsys)["gemini"] == ("not here", "")
-
-
-def test_all_are_those_that_are_here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert main(["agents", "install", "--yes"]) == 1
-    assert "None of these was found" in capsys.readouterr().err
-    (home / ".codex").mkdir()
-    program = tmp_path / "nothing/qwen"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATHEXT", "")
-    assert main(["agents", "install", "--yes", "--json"]) == 0
-    assert [row["agent"] for row in json.loads(capsys.readouterr().out)["agents"]] == ["codex", "qwen"]
-
-
 def test_an_unknown_agent_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agents", "install", "claud-code"]) == 2
     assert "did you mean" in capsys.readouterr().err.lower()
 
 
 def test_without_its_program_no_hook_is_written(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr(verbs, "program", _missing)
+    monkeypatch.setattr(verbs, "program", missing)
     assert main(["agents", "install", "gemini", "--yes"]) == 1
     assert "make build" in capsys.readouterr().err
     assert files(home) == {}
@@ -374,7 +300,7 @@ def test_without_the_sdk_its_absence_is_told(home: Path, monkeypatch: pytest.Mon
     assert "needs the official SDK" in capsys.readouterr().err
 
 
-def _missing() -> Path:
+def missing() -> Path:
     raise CarrelError("The program is missing", "Run `make build`.")
 
 
