@@ -96,13 +96,14 @@ impl Splitter {
             if text[at..].chars().next().is_some_and(|c| class_of(c) == Class::Cjk) {
                 bigrams(run, emit);
             } else if run.len() <= LONGEST_WORD {
-                self.identifier(run, emit);
+                let number = dotted_number(bytes, at, end);
+                self.identifier(number.as_ref().map_or(run, |number| &text[number.start..end]), emit);
                 if let Some(code_end) = error_code_end(bytes, at, end) {
                     self.error_code(text, at, end, code_end, emit);
                     at = code_end;
                     continue;
                 }
-                if let Some(number) = dotted_number(bytes, at, end) {
+                if let Some(number) = number {
                     at = number.end;
                     prefixes(&text[number.clone()], end - number.start, emit);
                     continue;

@@ -38,7 +38,7 @@ fn error_codes_are_found_exactly() {
 
 #[test]
 fn versions_and_addresses_are_found_exactly() {
-    check("Version 8.1.4, v2.0.", &["version", "8", "8.1", "8.1.4", "v2", "2.0"]);
+    check("Version 8.1.4, v2.0.", &["version", "8", "8.1", "8.1.4", "2", "2.0"]);
     check("127.0.0.1:80", &["127", "127.0", "127.0.0", "127.0.0.1", "80"]);
     check(
         "1.2.3.4.5.6.7.8.9",

@@ -205,13 +205,17 @@ impl Phrase {
     }
 }
 
-/// Runs of letters, digits and underscores, numbers with dots among them (`8.1.4`), each with what stands between it and the one before.
+/// Runs of letters, digits and underscores, numbers with dots among them (`8.1.4`, also of `v8.1.4`), each with what stands between
+/// it and the one before.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (gap, from) = rest.split_at(run(rest, false));
         let (word, after) = from.split_at(run(from, true));
         rest = after;
+        let number =
+            word.strip_prefix(['v', 'V']).filter(|rest| rest.contains('.') && rest.starts_with(|c: char| c.is_ascii_digit()));
+        let word = number.unwrap_or(word);
         (!word.is_empty()).then_some((gap, word))
     })
 }
@@ -290,6 +294,8 @@ mod tests {
         check("what is SIGTERM for", "on sigterm", 0.225, 1, false);
         check("what is SIGTERM for", "signal.SIGTERM", 0.25, 1, true);
         check("what changed in 8.1.4", "## Version 8.1.4", 0.25, 1, true);
+        check("what changed in v8.1.4", "## Version 8.1.4", 0.25, 1, true);
+        check("8.1.4", "## v8.1.4", 1.0, 1, true);
         check("8.1", "8.1.4, 1.8.1, 8, 1", 0.0, 0, false);
         check("a b a b c", "a b c", 0.6, 3, false);
         check("", "a", 0.0, 0, false);
