@@ -75,6 +75,8 @@ export class Editor {
       ],
       { env, stdio: ['ignore', log, log], detached: true },
     );
+    process.once('SIGTERM', () => process.exit(143));
+    process.once('exit', () => editor.#kill('SIGKILL')); // whatever ended this process, no editor outlives it
     await editor.#healthy().catch(async error => {
       await editor.stop();
       throw error;
@@ -122,16 +124,21 @@ export class Editor {
     await this.browser?.close();
     const gone = new Promise(resolve => this.process.once('exit', resolve));
     for (const signal of ['SIGTERM', 'SIGKILL']) {
-      try {
-        process.kill(-this.process.pid, signal); // its own group: the extension host and the servers too
-      } catch {
-        break; // all have gone
-      }
+      if (!this.#kill(signal)) break;
       await Promise.race([gone, new Promise(resolve => setTimeout(resolve, 3_000))]);
     }
     await new Promise(resolve => setTimeout(resolve, 300));
     if (this.kept && !existsSync(this.kept)) this.#keep();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 300 });
+  }
+
+  /** Send a signal to the editor with its extension host and its servers; give whether any of them was there. */
+  #kill(signal) {
+    try {
+      return process.kill(-this.process.pid, signal);
+    } catch {
+      return false;
+    }
   }
 
   /** Move the extension and its unpacked server to where other editors begin with them, unless one that runs beside this was first. */
