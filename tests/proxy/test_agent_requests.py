@@ -12,6 +12,7 @@ import pytest
 from carrel.frontends.chat_proxy.app import ChatProxy
 from carrel.frontends.chat_proxy.context_injector import Rewritten
 from carrel.frontends.chat_proxy.upstream import Upstream
+from carrel.model.outbound import Secret
 from carrel.model.types import Chunk, ContextItem, Hit, Signals, Span
 
 PIECES = [b"event: message_start\ndata: {}\n\n", b"\x28\xb5\x2f\xfd not for us", b"event: not_known\n", b"\n"]
@@ -102,14 +103,14 @@ async def test_every_other_path_passes(method: str, path: str) -> None:
 
 
 async def test_a_key_stands_where_that_api_takes_it() -> None:
-    upstream = Passed(nothing, Upstream("https://api.example", key="sk-up", token=SESAME))
+    upstream = Passed(nothing, Upstream("https://api.example", key=Secret("sk-up"), token=Secret(SESAME)))
     assert (await upstream.ask("/v1/messages", {"x-api-key": SESAME, **VERSION})).status_code == 204
     [request] = upstream.got
     assert (request.headers.get("x-api-key"), request.headers.get("authorization")) == ("sk-up", None)
 
 
 async def test_a_token_for_the_proxy_goes_no_further() -> None:
-    upstream = Passed(nothing, Upstream("https://api.example", token=SESAME))
+    upstream = Passed(nothing, Upstream("https://api.example", token=Secret(SESAME)))
     await upstream.ask("/v1/messages", {"x-api-key": SESAME, "authorization": "Bearer of-the-upstream"})
     [request] = upstream.got
     assert (request.headers.get("x-api-key"), request.headers.get("authorization")) == (None, "Bearer of-the-upstream")
@@ -128,7 +129,7 @@ def unreachable(_: httpx.Request) -> httpx.Response:
     ],
 )
 async def test_errors_have_the_form_of_that_api(token: str | None, path: str, status: int, kind: str) -> None:
-    upstream = Passed(unreachable, Upstream("https://api.example", token=token))
+    upstream = Passed(unreachable, Upstream("https://api.example", token=Secret(token) if token else None))
     answer = await upstream.ask(path.replace("..", "%2e%2e"), {} if path == "/v1/messages" else VERSION)
     value = json.loads(answer.content)
     assert (answer.status_code, value["type"], value["error"]["type"]) == (status, "error", kind)

@@ -103,7 +103,7 @@ class ChatProxy:
     def _unauthorised(self, headers: Headers) -> tuple[int, str] | None:
         token = self._upstream.token
         tokens = (header(headers, b"x-carrel-token"), bearer(header(headers, b"authorization")), header(headers, b"x-api-key"))
-        if token is None or any(same_token(candidate, token) for candidate in tokens):
+        if token is None or any(same_token(candidate, token.reveal()) for candidate in tokens):
             return None
         return 401, "Send the token of Carrel's proxy as a bearer token, as X-Api-Key or in X-Carrel-Token."
 
@@ -165,10 +165,12 @@ class ChatProxy:
         dropped = _HOP | {name.strip().lower() for name in named.split(b",")}
         kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(b"x-carrel-")]
         if (token := self._upstream.token) is not None:  # it is for us
-            kept = [(key, value) for key, value in kept if key not in _KEYS or not same_token(_key_in(key, value), token)]
+            kept = [
+                (key, value) for key, value in kept if key not in _KEYS or not same_token(_key_in(key, value), token.reveal())
+            ]
         if self._upstream.key is not None:
             kept = [(key, value) for key, value in kept if key not in _KEYS]
-            key_value = self._upstream.key.encode()
+            key_value = self._upstream.key.reveal().encode()
             kept.append((b"x-api-key", key_value) if _of_anthropic(scope) else (b"authorization", b"Bearer " + key_value))
         return kept
 

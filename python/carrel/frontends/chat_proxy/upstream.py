@@ -25,6 +25,7 @@ import httpx
 from msgspec import Struct
 
 from carrel.frontends.chat_proxy.http_guard import Headers, is_loopback
+from carrel.model.outbound import Secret
 from carrel.model.patterns import lazy_pattern
 from carrel.model.plain_data import as_list, inner
 
@@ -185,8 +186,8 @@ class Upstream(Struct, frozen=True):
     """The server behind the proxy. Without a key the caller's own Authorization passes."""
 
     url: str
-    key: str | None = None
-    token: str | None = None  # what callers of the proxy must send
+    key: Secret | None = None
+    token: Secret | None = None  # what callers of the proxy must send
 
     def target(self, path: str, query: bytes) -> httpx.URL:
         """Return the upstream's URL for a path. A base that ends in /v1 works for paths with and without it, and for Ollama's."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
+from carrel.model.outbound import Secret
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -149,13 +150,13 @@ def _upstream(url: str) -> SplitResult:
     return parts
 
 
-def _secret(name: str | None) -> str | None:
+def _secret(name: str | None) -> Secret | None:
     if name is None:
         return None
     value = os.environ.get(name)
     if not value:
         raise InvalidInput(name, "the environment variable isn't set", "Set it, or name another.")
-    return value
+    return Secret(value)
 
 
 def run_copilot_proxy(arguments: Namespace, output: Output) -> int:
