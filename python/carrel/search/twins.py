@@ -3,7 +3,7 @@
 Two files are twins if their paths are the same but for versions and the words of `variants.txt` (`v1/fields.py` and `fields.py`,
 `_unix.py` and `_windows.py`); pieces of code are twins if their files are and they have the same name. Where files of three
 versions define a name, and one beside them that says no version does, that one is current and they say what it was. A file in
-another language is the twin of the English one of which there are three translations or more.
+another language is the twin of the English one where there are three languages or more.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _MARK = lazy_pattern(
 )
 _LANGUAGE = lazy_pattern(r"(?:^|(?<=[/._-]))([a-z]{2})(?:[-_][a-z]{2,4})?(?=[/.])")  # lang/fr/, pt-br.yml, messages_de.properties
 _LANGUAGES = frozenset(name[:2] for name in locale.locale_alias if re.match(r"[a-z]{2}(?:_|$)", name))
+_LANGUAGE_NAMES = {name: code[:2] for name, code in locale.locale_alias.items() if name.isalpha() and len(name) > len("univ")}
 _ENGLISH = "en"
 _SERIES = 3
 """So many versions, or languages, are no chance."""
@@ -96,11 +97,12 @@ def _translations(order: Order, query: Query) -> Mapping[int, Candidate]:
         if language and not query.leaves_out(candidate.path, candidate.start_line, candidate.end_line):
             families[family].setdefault(language, []).append(place)
     stands_for: dict[int, Candidate] = {}
+    meant = _languages_in(query.searched_text)
     for languages in families.values():
         if len(languages) < _SERIES or not (english := languages.pop(_ENGLISH, [])):
             continue
         enough = max(place.relevance for place in english) + _AS_GOOD
-        for place in (place for places in languages.values() for place in places):
+        for place in (place for language, places in languages.items() if language not in meant for place in places):
             if place.relevance <= enough and place.candidate.path not in (*query.pinned, query.active_path):
                 stands_for[place.candidate.doc] = english[0].candidate
     return stands_for
@@ -112,6 +114,12 @@ def _translation(path: str) -> tuple[str, str]:
     lowered = path.lower()
     found = [match for match in _LANGUAGE.finditer(lowered) if match[1] in _LANGUAGES]
     return (f"{lowered[: found[-1].start()]}*{lowered[found[-1].end() :]}", found[-1][1]) if found else ("", "")
+
+
+def _languages_in(question: str) -> set[str]:
+    """Return the languages that a question means: `french`, or those of the files that it names (`fr.yml`)."""
+    words = question.lower().split()
+    return {language for word in words if (language := _LANGUAGE_NAMES.get(word.strip("'\",.:;?!()")) or _translation(word)[1])}
 
 
 def copies(view: SnapshotView, ranked: Sequence[Candidate], query: Query) -> Mapping[int, Candidate]:
