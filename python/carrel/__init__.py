@@ -53,6 +53,7 @@ _MODULES = {"ApproximateTokenizer": "providers.tokenizers"} | dict.fromkeys(
 def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import datetime  # noqa: F401, PLC0415 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
     from importlib import import_module  # noqa: PLC0415 - on first use
 
     return getattr(import_module(f"carrel.{_MODULES.get(name, 'library')}"), name)

@@ -7,7 +7,6 @@ person approved, and the functions that the caller gives; citations are checked.
 from __future__ import annotations
 
 import asyncio
-import datetime  # noqa: F401 - before msgspec imports it, which would lose a Ctrl-C in it and crash later
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

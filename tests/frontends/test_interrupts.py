@@ -79,6 +79,20 @@ def test_while_a_program_is_being_loaded(project: Path, module: str, command: tu
     assert (done.returncode, done.stderr.split()) == (130, [b"Ctrl-C"])
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(f"from carrel import {name}" for name in ("Index", "Chat", "ApproximateTokenizer")),
+        *(f"import carrel.{module}" for module in ("rag", "library", "model.types", "model.ports", "model.conversation")),
+    ],
+)
+def test_while_the_library_is_being_loaded(statement: str) -> None:
+    code = AT_IMPORT.replace("from carrel.__main__ import main", statement)
+    line = [sys.executable, "-c", code, "datetime"]
+    done = subprocess.run(line, env={**os.environ, "PYTHONPATH": PACKAGE}, capture_output=True, check=False, timeout=60)
+    assert done.stderr.splitlines()[-1:] == [b"KeyboardInterrupt"]
+
+
 def test_while_an_index_is_being_opened(project: Path) -> None:
     done = interrupted_at_import("carrel.providers.local", project, "search", "password")
     assert done.returncode == 130
