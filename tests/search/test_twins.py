@@ -147,8 +147,8 @@ def test_a_search_shows_all_with_the_right_one_first(monkeypatch: pytest.MonkeyP
 def test_a_translation_that_holds_what_was_asked_for_stays_and_the_others_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given(TRANSLATED, "acquired: verrou", monkeypatch)[0] == "lang/fr/locks.py"
     assert "lang/de/locks.py" in given(TRANSLATED, ASKED, monkeypatch, pinned=("lang/de/locks.py",))
-    for asked in ("lang/de/locks.py", f"{ASKED} in German?"):
-        shown = given(TRANSLATED, asked, monkeypatch)
+    for naming in ("lang/de/locks.py", f"{ASKED} in German?"):
+        shown = given(TRANSLATED, naming, monkeypatch)
         assert "lang/de/locks.py" in shown
         assert "lang/fr/locks.py" not in shown
     asked, token = Query(ASKED), CancelToken()
