@@ -6,7 +6,7 @@
 //! secret is decided by what it looks like.
 
 use super::literals::{LONGEST_VALUE, is_prefix, quoted};
-use super::operators::{is_name, is_quote, looks_up, skip_blanks};
+use super::operators::{comment_end, is_any, is_name, is_quote, looks_up, skip_blanks, skip_white, word_end};
 use super::values::Style;
 
 /// A statement is followed no further: bytes after the name, in which its literals begin.
@@ -85,7 +85,8 @@ struct Name {
 
 impl Name {
     fn new(text: &[u8], from: usize, to: usize) -> Self {
-        let closing = to + usize::from(text.get(to) == Some(&b'\\'));
+        // A selector closes a bracket before its quote: `"input[name=password]"`.
+        let closing = to + usize::from(matches!(text.get(to), Some(b'\\' | b']')));
         let quote = text.get(closing).copied().filter(|&b| is_quote(b));
         // What selects or qualifies the name may stand before it: `'#password'`, `"//input[@password"`.
         let lead = text[..from].iter().rev().take(LONGEST_LEAD);
@@ -109,6 +110,7 @@ impl Name {
 /// Find what binds a value to the name: where the value begins, and how it is bound.
 fn binder(text: &[u8], name: &Name, style: Style) -> Option<(usize, Binding)> {
     let lead = text[..name.opening].trim_ascii_end();
+    let lead = lead.strip_suffix(b"\\").unwrap_or(lead);
     let mut at = name.end;
     let is_verb = text[name.from..name.to].eq_ignore_ascii_case(b"pass");
     let (mut words, mut closed, mut macro_parameters) = (0, 0, false);
@@ -430,23 +432,6 @@ fn type_end(text: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// Return the end of the comment at `at`: of the line, or of the block.
-fn comment_end(text: &[u8], at: usize) -> Option<usize> {
-    if text[at..].starts_with(b"/*") {
-        return text[at..].windows(2).position(|window| window == b"*/").map(|end| at + end + 2);
-    }
-    text[at..].iter().position(|&b| b == b'\n').map(|end| at + end)
-}
-
-fn word_end(text: &[u8], at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|&&b| is_name(b) && b != b'-' || b >= 0x80).count()
-}
-
-fn is_any(word: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|candidate| word.eq_ignore_ascii_case(candidate.as_bytes()))
-}
-
 /// Tell whether a key such as `value` stands at `at`, quoted or not.
 fn is_value_key(text: &[u8], at: usize) -> bool {
     let at = at + usize::from(text.get(at).copied().is_some_and(is_quote));
@@ -460,8 +445,4 @@ fn is_lifetime(text: &[u8], at: usize) -> bool {
         && text[at..].starts_with(b"'")
         && matches!(text.get(end), Some(b' ' | b'>' | b',' | b')' | b']' | b'+'))
         && !text[end..].iter().take(40).take_while(|&&b| b != b'\n' && b != b'"').any(|&b| b == b'\'')
-}
-
-fn skip_white(text: &[u8], at: usize) -> usize {
-    at + text[at..].iter().take_while(|b| b.is_ascii_whitespace()).count()
 }

@@ -1,6 +1,6 @@
 //! Where a value begins and ends: in quotes, without, or over several lines.
 
-use super::operators::{LONGEST_NAME, is_name, is_quote, skip_blanks};
+use super::operators::{LONGEST_NAME, is_name, is_quote, quote_length, skip_blanks};
 use super::values::Style;
 
 /// A value reaches no further.
@@ -12,6 +12,13 @@ pub(super) fn bare_value(text: &[u8], at: usize, style: Style) -> Option<(usize,
     if style == Style::Prose {
         at = skip_blanks(text, at + text[at..].iter().take(3).take_while(|b| b"*_`".contains(b)).count());
         at += text[at..].iter().take(3).take_while(|b| b"*`".contains(b)).count();
+    }
+    let quote = quote_length(text, at);
+    if quote > 0 && style != Style::Prose {
+        let first = at + quote;
+        let rest = &text[first..text.len().min(first + LONGEST_VALUE)];
+        let length = rest.windows(quote).position(|window| window == &text[at..first] || window[0] == b'\n')?;
+        return Some((first, first + length, true));
     }
     if style == Style::Config && matches!(text.get(at), Some(b'|' | b'>')) {
         return block_scalar(text, at).map(|(first, last)| (first, last, false));
@@ -30,10 +37,12 @@ pub(super) fn bare_value(text: &[u8], at: usize, style: Style) -> Option<(usize,
         let length = text[at..].iter().take(LONGEST_VALUE).position(|b| ends.contains(b))?;
         return Some((at, at + length, true));
     }
-    if style == Style::Code && !is_connection_string(text, at) && !is_parameter(text, at) {
+    // What a program's address or connection string holds is a literal.
+    let is_part = is_parameter(text, at) || is_connection_string(text, at);
+    if style == Style::Code && !is_part {
         return None;
     }
-    bare(text, at, style).map(|(first, last)| (first, last, false))
+    bare(text, at, style).map(|(first, last)| (first, last, is_part && text[..at].ends_with(b"=")))
 }
 
 /// Read the literal whose quote is at `at`: the range of its value, and the place after its end. `escaped` says that the quote has a
@@ -85,6 +94,13 @@ fn is_default(text: &[u8], at: usize) -> bool {
     before_name(text, at) == Some(b'{') && text[at - 1] == b':'
 }
 
+/// Tell whether the name before `at` is an option of a command: `--token …`.
+fn is_option(text: &[u8], at: usize) -> bool {
+    let name = text[..at].trim_ascii_end();
+    let length = name.iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
+    name[name.len() - length..].starts_with(b"--")
+}
+
 /// Tell whether another parameter of an address begins at `at`: `b=...`.
 fn is_next_parameter(text: &[u8], at: usize) -> bool {
     let name = text[at..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
@@ -129,7 +145,7 @@ fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
     let ends = |place: usize| match text[place] {
         b'&' => style == Style::Shell || style != Style::Config && is_next_parameter(text, place + 1),
         b'\'' | b'`' | b',' => style != Style::Config,
-        b'\\' => style == Style::Prose,
+        b'\\' => style == Style::Prose || matches!(text.get(place + 1), Some(b'n' | b'r' | b'"')),
         byte => byte.is_ascii_whitespace() || b"\";<".contains(&byte),
     };
     let length = (at..text.len()).take(LONGEST_VALUE).take_while(|&place| !ends(place)).count();
@@ -144,6 +160,9 @@ fn bare(text: &[u8], at: usize, style: Style) -> Option<(usize, usize)> {
     // Of several words the value is none: `password: the one that you chose`. A comment may follow.
     let rest = skip_blanks(text, last);
     let lone = style != Style::Config
+        || is_option(text, at)
+        || is_next_parameter(text, rest)
+        || [&b"-->"[..], b"*/"].iter().any(|sign| text[rest..].starts_with(sign))
         || matches!(text.get(rest), None | Some(b'\n' | b'\r' | b'#' | b';' | b'/' | b',' | b'<' | b'"' | b'}' | b')' | b'\\'));
     (last > at && (lone || is_connection_string(text, at))).then_some((at, last))
 }

@@ -4,7 +4,10 @@
 //! The rules for tokens of known forms are those of gitleaks (MIT; `gitleaks.json`, made by `convert_gitleaks.py`) and some that it
 //! lacks (`more_rules.json`). One automaton looks for the words that any of them needs; only around those is looked closer.
 
+mod around;
+mod beside;
 mod bindings;
+mod foreign;
 mod literals;
 mod named;
 mod operators;
@@ -12,6 +15,7 @@ mod placeholders;
 mod rules;
 mod sentences;
 mod shapes;
+mod surroundings;
 mod tables;
 mod values;
 mod whole;
@@ -30,14 +34,13 @@ use crate::base::error::{Error, Result};
 use crate::base::language::{Language, is_for_people};
 use crate::base::masked_text::{LONG_LINE, Mask};
 use crate::base::types::SkipReason;
+use around::Around;
 use rules::Rule;
-use tables::Layout;
-use values::{Class, Style};
-use work::Work;
+use values::Style;
 
 /// Version of the rules that are code. Raise it when they find something else: an index made with another version is rebuilt. The
 /// rules in the JSON files take part by their content.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What a person adds to the rules, and takes from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +68,8 @@ pub struct SecretMatch {
 #[derive(Clone, Copy)]
 enum Look {
     Name,
+    ForeignName,
+    Login,
     Url,
     Pem,
     Basic,
@@ -90,16 +95,18 @@ impl RuleSet {
         let rules = rules::load();
         let own = [
             (named::TRIGGERS, Look::Name),
+            (&["login", "cred", "pass"], Look::Login),
             (&[shapes::URL][..], Look::Url),
             (&[shapes::PEM], Look::Pem),
             (&[shapes::BASIC], Look::Basic),
             (shapes::KUBERNETES, Look::Kubernetes),
         ];
         let own = own.iter().flat_map(|(words, look)| words.iter().map(|word| ((*word).to_owned(), *look)));
+        let foreign = foreign::triggers().into_iter().map(|word| (word, Look::ForeignName));
         let of_rules =
             rules.iter().enumerate().flat_map(|(i, rule)| rule.keywords.iter().map(move |word| (word.clone(), Look::Rule(i))));
         let mut by_beginning: BTreeMap<String, Vec<(String, Look)>> = BTreeMap::new();
-        for (word, look) in own.chain(of_rules) {
+        for (word, look) in own.chain(foreign).chain(of_rules) {
             let beginning = word.chars().take(BEGINNING).collect::<String>().to_ascii_lowercase();
             by_beginning.entry(beginning).or_default().push((word, look));
         }
@@ -179,14 +186,9 @@ impl Detector {
     fn candidates(&self, path: &str, text: &str) -> Vec<SecretMatch> {
         let set = &*RULES;
         let bytes = text.as_bytes();
-        let style = style_of(path, text);
-        let layout = match Language::detect(path) {
-            Some(Language::CSV) => Some(Layout::Records),
-            Some(language) if language.is_markup() => Some(Layout::Markup),
-            _ => (style == Style::Prose).then_some(Layout::Text),
-        };
         let mut found = Vec::new();
-        let mut work = Work::for_length(bytes.len());
+        let style = style_of(path, text);
+        let mut around = Around::new(path, text, style);
         let mut searched = vec![0; set.rules.len()];
         let mut manifest_end = 0;
         let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
@@ -194,21 +196,9 @@ impl Detector {
             let start = hit.start();
             for (end, look) in set.looks_at(bytes, &hit) {
                 match look {
-                    Look::Name => {
-                        let name = named::name_at(bytes, start, end, style);
-                        if let Some(name) = name
-                            && let Some(range) = named::value_of(bytes, name, style)
-                        {
-                            add(rule_of(name.2), range);
-                            continue;
-                        }
-                        let cells = layout.map(|layout| tables::values(bytes, (start, end), layout, &mut work));
-                        cells.into_iter().flatten().for_each(|range| add("table", range));
-                        let is_mention = |name: &named::Name| named::is_mention(bytes, *name, style);
-                        if let Some(name) = name.filter(is_mention).filter(|_| work.take(sentences::LONGEST)) {
-                            sentences::secrets(bytes, name).for_each(|range| add(rule_of(name.2), range));
-                        }
-                    }
+                    Look::Name => around.secrets(start, end).iter().for_each(|(rule, range)| add(rule, *range)),
+                    Look::ForeignName => around.foreign_secrets(start, end).iter().for_each(|(rule, range)| add(rule, *range)),
+                    Look::Login => around.login(start, end).into_iter().for_each(|range| add("login", range)),
                     Look::Url => shapes::url_password(bytes, end).into_iter().for_each(|range| add("url-password", range)),
                     Look::Pem => shapes::private_key(bytes, start).into_iter().for_each(|range| add("private-key", range)),
                     Look::Basic => shapes::basic_login(bytes, end).into_iter().for_each(|range| add("login", range)),
@@ -224,7 +214,7 @@ impl Detector {
                     }
                     Look::Rule(i) => {
                         let rule = &set.rules[i];
-                        if let Some((first, last)) = rule.find(bytes, start, end, &mut work, &mut searched[i])
+                        if let Some((first, last)) = rule.find(bytes, start, end, &mut around.work, &mut searched[i])
                             && text.get(first..last).is_some_and(|value| !placeholders::is_example(value))
                         {
                             add(&rule.id, (first, last));
@@ -232,6 +222,11 @@ impl Detector {
                     }
                 }
             }
+        }
+        let mut of_accented = None;
+        for word in foreign::accented(text) {
+            let around = of_accented.get_or_insert_with(|| Around::new(path, text, style));
+            around.foreign_secrets(word.start, word.end).iter().for_each(|(rule, range)| add(rule, *range));
         }
         for pattern in &self.patterns {
             for one in pattern.captures_iter(bytes) {
@@ -276,14 +271,6 @@ pub fn masked(text: &str, found: &[SecretMatch]) -> (String, Vec<Mask>) {
     }
     out.push_str(&text[at..]);
     (out, masks)
-}
-
-fn rule_of(class: Class) -> &'static str {
-    match class {
-        Class::Password => "password",
-        Class::Token | Class::Secret => "token",
-        Class::Login => "login",
-    }
 }
 
 /// Tell how values are written in a file, by its language; where it has none, by its ending or its text.

@@ -3,15 +3,18 @@
 use super::bindings::literals;
 use super::literals::bare_value;
 use super::operators::{LONGEST_NAME, is_name, operator};
+use super::surroundings::{Surroundings, is_in_line};
 use super::values::{Class, Style, is_secret};
 
 /// What begins a look at a name. Everything that [`class_of`] knows holds one of these.
-pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", "cred", "auth", "kennwort"];
+pub(super) const TRIGGERS: &[&str] = &["pass", "pwd", "key", "token", "secret", "cred", "auth", "kennwort", "pw", "psk"];
 
 const PASSWORDS: &[&str] = &[
     "password",
     "passwd",
     "pwd",
+    "pw",
+    "psk",
     "passphrase",
     "pass",
     "passcode",
@@ -142,36 +145,47 @@ const WHICH: &[&str] = &[
 pub(super) type Name = (usize, usize, Class);
 
 /// Find the value that a name is given, as a range of the text.
-pub(super) fn value_of(text: &[u8], (from, to, class): Name, style: Style) -> Option<(usize, usize)> {
+pub(super) fn value_of(
+    text: &[u8],
+    (from, to, class): Name,
+    style: Style,
+    surroundings: &mut Surroundings,
+) -> Option<(usize, usize)> {
     let name = std::str::from_utf8(&text[from..to]).ok()?;
     let is_value = |first: usize, last: usize, quoted: bool| {
         std::str::from_utf8(&text[first..last])
             .is_ok_and(|value| is_secret(value, class, style, quoted) || is_sentence(name, value, class, style))
     };
     let literal = literals(text, from, to, style).into_iter().find(|&(first, last)| is_value(first, last, true));
-    literal.or_else(|| {
-        // In a comment people write as in a text.
-        let style = if style == Style::Code && in_comment(text, from) { Style::Prose } else { style };
+    let bare = |style: Style| {
         let at = operator(text, from, to, style).filter(|_| class != Class::Login || style == Style::Config)?;
         let (first, last, quoted) = bare_value(text, at, style)?;
         let value = std::str::from_utf8(&text[first..last]).ok()?;
         (is_value(first, last, quoted) || is_secret(value, class, style, quoted)).then_some((first, last))
-    })
+    };
+    // In a comment or a message people write as in a text.
+    let as_text =
+        || (style == Style::Code).then(|| bare(Style::Prose)).flatten().filter(|_| surroundings.are_for_people(text, from));
+    literal.or_else(|| bare(style)).or_else(as_text)
 }
 
-/// Tell whether a text or a comment for people mentions a name. To pass is a verb.
+/// Tell whether a text, or the comment or message of a line, mentions a name. To pass is a verb.
 pub(super) fn is_mention(text: &[u8], (from, to, _): Name, style: Style) -> bool {
-    let for_people = style == Style::Prose || style == Style::Code && in_comment(text, from);
+    let for_people = style == Style::Prose || style == Style::Code && is_in_line(text, from);
     for_people && !text[from..to].eq_ignore_ascii_case(b"pass")
 }
 
 /// Return the name around `start..end`, and what it promises.
 pub(super) fn name_at(text: &[u8], start: usize, end: usize, style: Style) -> Option<Name> {
     let (from, to) = name_around(text, start, end)?;
-    // In texts for people a name is of several words: `API key`.
-    let label = if style == Style::Prose { with_word_before(text, from) } else { from };
     let class_at = |first: usize| class_of(&std::str::from_utf8(&text[first..to]).ok()?.replace(' ', "_"));
-    class_at(from).or_else(|| class_at(label)).map(|class| (from, to, class))
+    // In texts for people a name is of several words: `API key`.
+    let of_words = || {
+        let label = with_word_before(text, from);
+        let class = class_at(label).filter(|_| label < from)?;
+        (style == Style::Prose || style == Style::Code && is_in_line(text, from)).then_some(class)
+    };
+    class_at(from).or_else(of_words).map(|class| (from, to, class))
 }
 
 /// Tell whether a value is a passphrase, which may have blanks.
@@ -185,13 +199,6 @@ fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> 
     let before = text[..start].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b'.').count();
     let after = text[end..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
     (before + after < LONGEST_NAME).then_some((start - before, end + after))
-}
-
-/// Tell whether the line of a name begins with the sign of a comment.
-fn in_comment(text: &[u8], from: usize) -> bool {
-    let length = text[..from].iter().rev().take(LONGEST_NAME).take_while(|&&b| b != b'\n').count();
-    let lead = text[from - length..from].trim_ascii_start();
-    [&b"#"[..], b"//", b"*", b"/*", b"--", b";", b"%"].iter().any(|sign| lead.starts_with(sign)) && !lead.starts_with(b"#define")
 }
 
 /// Return where the word before a name begins, if but one blank is between them.
@@ -265,7 +272,9 @@ mod tests {
         let lower = line.to_ascii_lowercase();
         let mut hits = TRIGGERS.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| (at, at + word.len())));
         let text = line.as_bytes();
-        let found = hits.find_map(|(start, end)| value_of(text, name_at(text, start, end, style)?, style));
+        let found = hits.find_map(|(start, end)| {
+            value_of(text, name_at(text, start, end, style)?, style, &mut Surroundings::new(None, line.len()))
+        });
         assert_eq!(found.map(|(first, last)| &line[first..last]), expected, "{line}");
     }
 

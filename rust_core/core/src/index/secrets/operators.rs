@@ -19,16 +19,53 @@ pub(super) fn is_quote(byte: u8) -> bool {
 
 /// Return the place after blanks of the same line.
 pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
-    at + text[at..].iter().take(120).take_while(|&&b| matches!(b, b' ' | b'\t')).count()
+    at + text.get(at..).unwrap_or_default().iter().take(120).take_while(|&&b| matches!(b, b' ' | b'\t')).count()
 }
 
-/// Skip a quote, which may itself be escaped: JSON within a string.
-fn skip_quote(text: &[u8], at: usize) -> usize {
-    match text.get(at..) {
-        Some([b'\\', quote, ..]) if is_quote(*quote) => at + 2,
-        Some([quote, ..]) if is_quote(*quote) => at + 1,
-        _ => at,
+/// Return the place after blanks and ends of lines.
+pub(super) fn skip_white(text: &[u8], at: usize) -> usize {
+    at + text.get(at..).unwrap_or_default().iter().take_while(|b| b.is_ascii_whitespace()).count()
+}
+
+pub(super) fn word_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|&&b| is_name(b) && b != b'-' || b >= 0x80).count()
+}
+
+/// Return the end of the comment at `at`: of the line, or of the block.
+pub(super) fn comment_end(text: &[u8], at: usize) -> Option<usize> {
+    if text[at..].starts_with(b"/*") {
+        return text[at..].windows(2).position(|window| window == b"*/").map(|end| at + end + 2);
     }
+    text[at..].iter().position(|&b| b == b'\n').map(|end| at + end)
+}
+
+pub(super) fn is_any(word: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|candidate| word.eq_ignore_ascii_case(candidate.as_bytes()))
+}
+
+/// Quotes as other languages write them: entities, escapes of JSON and of addresses.
+const ENCODED_QUOTES: [&[u8]; 6] = [b"&quot;", b"&#34;", b"&#39;", b"&apos;", b"\\u0022", b"%22"];
+
+/// Return the length of the quote at `at`, which may be escaped, also more than once: JSON within strings, HTML within JSON.
+pub(super) fn quote_length(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let slashes = rest.iter().take(8).take_while(|&&b| b == b'\\').count();
+    if rest.get(slashes).copied().is_some_and(is_quote) {
+        return slashes + 1;
+    }
+    ENCODED_QUOTES.iter().find(|quote| rest.starts_with(quote)).map_or(0, |quote| quote.len())
+}
+
+fn skip_quote(text: &[u8], at: usize) -> usize {
+    at + quote_length(text, at)
+}
+
+/// Tell whether what stands before a value sets a variable: `setenv A …`, `set -gx A …`, `npm config set //host/:A …`.
+fn sets_variable(lead: &[u8]) -> bool {
+    let mut words = lead.split(|b| b.is_ascii_whitespace() || b"`\"'".contains(b)).filter(|word| !word.is_empty()).rev();
+    let last = words.find(|word| !word.starts_with(b"-") && !word.starts_with(b"/"));
+    last.is_some_and(|word| [&b"ENV"[..], b"ARG", b"set", b"setx", b"setenv"].contains(&word))
 }
 
 /// Return where the value begins that the name `from..to` is given without quotes.
@@ -65,12 +102,14 @@ pub(super) fn operator(text: &[u8], from: usize, to: usize, style: Style) -> Opt
         b',' if quoted_name => value_key(text, at + 1),
         // `the password is ...`
         b'i' if at > tight && style == Style::Prose && text[at..].starts_with(b"is ") => Some(at + 3),
+        // `密码：…`, `Password → …`
+        0x80.. if style == Style::Prose => Some(at + text[at..].iter().take(9).take_while(|&&b| b >= 0x80).count()),
         // `--password ...`, `ENV PASSWORD ...`
         _ if at > tight && !quoted_name => {
             let line = from - text[..from].iter().rev().take(LONGEST_NAME).take_while(|&&b| b != b'\n').count();
             let lead = text[line..from].trim_ascii();
             let option = text[from..to].starts_with(b"--") && style != Style::Code;
-            let instruction = style == Style::Shell && (lead == b"ENV" || lead == b"ARG" || lead.ends_with(b" set"));
+            let instruction = style != Style::Code && sets_variable(lead);
             let directive = style == Style::Config && lead.is_empty();
             (option || instruction || directive && is_directive(&text[from..to])).then_some(at)
         }

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::values::{Class, Style, entropy, is_secret};
+use super::foreign;
+use super::values::{Class, Style, entropy, is_secret, is_strong};
 use super::work::Work;
 
 const GITLEAKS: &str = include_str!("gitleaks.json");
@@ -32,9 +33,11 @@ pub(super) struct Rule {
     /// A match begins at the keyword, which is part of a name.
     #[serde(default)]
     named: bool,
-    /// What a match must be beside its form.
+    /// What a match must be beside its form: what a name such as `password` may be given, or what is nothing else.
     #[serde(default)]
     password: bool,
+    #[serde(default)]
+    strong: bool,
     #[serde(skip)]
     compiled: OnceLock<Option<Regex>>,
 }
@@ -52,9 +55,9 @@ pub(super) fn load() -> Vec<Rule> {
     rules
 }
 
-/// Return a number that differs when a rule of the files does.
+/// Return a number that differs when a rule or word of the files does.
 pub(super) fn fingerprint() -> u64 {
-    fingerprint_of(&[GITLEAKS, MORE_RULES])
+    fingerprint_of(&[GITLEAKS, MORE_RULES, foreign::WORD_FILE])
 }
 
 fn fingerprint_of(files: &[&str]) -> u64 {
@@ -103,6 +106,7 @@ impl Rule {
                 let looks_chosen =
                     |bytes| std::str::from_utf8(bytes).is_ok_and(|word| is_secret(word, Class::Password, Style::Code, true));
                 let clear = clear || self.password && !looks_chosen(secret.as_bytes());
+                let clear = clear || self.strong && !std::str::from_utf8(secret.as_bytes()).is_ok_and(is_strong);
                 return (!clear).then(|| (secret.start(), secret.end()));
             }
             at = whole.end().max(at + 1);

@@ -1,13 +1,17 @@
 //! Passwords in sentences that talk of one: `the password of the gate is …`, `log in with … as the password`.
 
 use super::named::Name;
+use super::operators::is_quote;
 use super::placeholders::is_placeholder;
-use super::values::{Class, Style, is_secret};
+use super::values::{Class, Style, is_secret, is_strong};
+use super::wording::is_jumble;
 
 /// A sentence reaches no further from the name.
 pub(super) const LONGEST: usize = 240;
 /// So many words may stand between a name and the sign that gives it a value.
 const MOST_WORDS: usize = 6;
+/// Words that give a name its value.
+const SIGNS_OF_VALUES: [&[u8]; 7] = [b"=", b"is", b"was", b"to", b"->", "→".as_bytes(), b"-"];
 /// Signs that people put into passwords, and seldom into other words.
 const SIGNS: &[u8] = b"!@#$%&*?";
 
@@ -23,17 +27,38 @@ pub(super) fn secrets(text: &[u8], (from, to, class): Name) -> impl Iterator<Ite
     let is_value = move |&(first, last): &(usize, usize)| {
         std::str::from_utf8(&text[first..last]).is_ok_and(|value| is_secret(value, class, Style::Prose, false))
     };
-    chosen.chain((class != Class::Login).then(|| behind_sign(text, to, end)).flatten().filter(is_value))
+    let beside = next_word(text, to, end, class);
+    let given = behind_signs(text, to, end).filter(move |_| class != Class::Login).filter(is_value);
+    chosen.chain(given).chain(beside)
 }
 
-/// Return the word behind the first `:`, `=` or `is` after a name.
-fn behind_sign(text: &[u8], to: usize, end: usize) -> Option<(usize, usize)> {
-    let mut after = words(text, to, end);
-    after.by_ref().take(MOST_WORDS + 1).find(|&(first, last)| {
-        let word = &text[first..last];
-        word.ends_with(b":") || word == b"=" || word == b"is"
-    })?;
-    after.next().map(|word| bare(text, word))
+/// Return the words behind each `:`, `=` or `is` after a name.
+fn behind_signs(text: &[u8], to: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
+    let signs = words(text, to, end).take(MOST_WORDS + 1).zip(words(text, to, end).skip(1));
+    signs.filter_map(|((first, last), next)| {
+        let sign = &text[first..last];
+        (sign.ends_with(b":") || SIGNS_OF_VALUES.contains(&sign)).then(|| bare(text, next))
+    })
+}
+
+/// Return the word directly after a name that is made as no other word is: `the token 3f…`, ``password `Winter24` ``.
+fn next_word(text: &[u8], to: usize, end: usize, class: Class) -> Option<(usize, usize)> {
+    let word = words(text, to, end).next().filter(|word| word.0 == to + 1)?;
+    let (first, last) = bare(text, word);
+    let value = std::str::from_utf8(&text[first..last]).ok()?;
+    let quoted = first > word.0 && is_quote(text[first - 1]);
+    let minimum = if class == Class::Password { 8 } else { 20 };
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let made = digits > usize::from(!quoted) || value.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && is_jumble(value);
+    let plain = class == Class::Password || value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/=".contains(&b));
+    (value.len() >= minimum && made && plain && is_secret(value, class, Style::Prose, quoted)).then_some((first, last))
+}
+
+/// Return the words of a comment behind a value that are made as passwords are.
+pub(super) fn chosen(text: &[u8], begin: usize) -> impl Iterator<Item = (usize, usize)> {
+    let end = begin + text[begin..].iter().take(LONGEST).take_while(|&&b| b != b'\n').count();
+    let is_made = |&(first, last): &(usize, usize)| std::str::from_utf8(&text[first..last]).is_ok_and(is_strong);
+    words(text, begin, end).map(|word| bare(text, word)).filter(is_made)
 }
 
 /// Tell whether a word is made as people make passwords: of letters, digits and signs, and is no address, version, entity or path.

@@ -22,10 +22,18 @@ type Range = (usize, usize);
 
 /// Return the password, or the token in its place, of an address whose `://` ends at `at`.
 pub(super) fn url_password(text: &[u8], at: usize) -> Option<Range> {
-    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>/?#\\|,".contains(b);
-    let length = text[at..].iter().take(LONGEST_LOGIN).take_while(|b| !ends(b)).count();
-    let authority = &text[at..at + length];
-    let login = &authority[..authority.iter().rposition(|&b| b == b'@')?];
+    let length = |ends: &[u8]| {
+        let ends = |b: &u8| b.is_ascii_whitespace() || ends.contains(b);
+        text[at..].iter().take(LONGEST_LOGIN).take_while(|b| !ends(b)).count()
+    };
+    let last_at = |length: usize| text[at..at + length].iter().rposition(|&b| b == b'@');
+    // People write `#` and its like without an escape, though they end a host. A port isn't a password.
+    let strict = length(b"\"'`<>/?#\\|,");
+    let host = text[at..at + strict].iter().rposition(|&b| b == b':').map_or(strict, |colon| colon + 1);
+    let is_port = text[at + host..at + strict].iter().all(u8::is_ascii_digit);
+    let login = last_at(strict).or_else(|| last_at(length(b"\"'`<>/")).filter(|_| !is_port))?;
+    let authority = &text[at..];
+    let login = &authority[..login];
     let host = authority.get(login.len() + 1)?;
     if !(host.is_ascii_alphanumeric() || b"[${%_".contains(host)) {
         return None;

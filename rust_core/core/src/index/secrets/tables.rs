@@ -1,7 +1,8 @@
 //! Tables: a value stands right of the cell that names it, or below it (`| password | ... |`, columns of CSV, `<td>`, `<dt>`).
 
+use super::foreign;
 use super::named::class_of;
-use super::values::{Class, Style, is_secret};
+use super::values::{Class, Style, is_secret, is_strong};
 use super::work::Work;
 
 /// A name is no longer, in bytes.
@@ -46,7 +47,15 @@ pub(super) fn values(text: &[u8], (start, end): Range, layout: Layout, work: &mu
         (class == Class::Password || last - first >= SHORTEST_TOKEN)
             && std::str::from_utf8(&text[first..last]).is_ok_and(|value| is_secret(value, class, Style::Prose, true))
     };
-    ranges.into_iter().filter(is_value).collect()
+    ranges.into_iter().map(|range| if is_value(&range) { range } else { of_login(text, range) }).filter(is_value).collect()
+}
+
+/// Return the password of a cell that holds a user's name before it: `app / …`, `app:…`. Without one, nothing of the cell.
+fn of_login(text: &[u8], (first, last): Range) -> Range {
+    let joint = text[first..last].iter().position(|b| b"/: ".contains(b)).map_or(last, |at| first + at + 1);
+    let start = joint + text[joint..last].iter().take_while(|b| b"/: `".contains(b)).count();
+    let is_made = std::str::from_utf8(&text[start..last]).is_ok_and(is_strong);
+    if is_made { (start, last) } else { (last, last) }
 }
 
 type Found = Option<(Class, Vec<Range>)>;
@@ -62,7 +71,7 @@ fn beside(text: &[u8], start: usize, end: usize, signs: &[u8], work: &mut Work) 
     let cells = cells_of(text, line, sign);
     let column = cells.iter().position(|&(first, last)| first <= start && end <= last)?;
     let class = class_of_label(&text[cells[column].0..cells[column].1])?;
-    let mut ranges: Vec<Range> = cells.get(column + 1).copied().into_iter().collect();
+    let mut ranges: Vec<Range> = cells[column + 1..].iter().copied().find(|cell| cell.0 < cell.1).into_iter().collect();
     let below = text.get(line.1 + 1..).unwrap_or_default();
     let rule = below.iter().position(|&b| b == b'\n').map_or(below, |end| &below[..end]).trim_ascii();
     let ruled = !rule.is_empty() && rule.iter().all(|b| b"|+-=: \t".contains(b));
@@ -181,7 +190,10 @@ fn trimmed(text: &[u8], first: usize, last: usize) -> Range {
 /// Tell what the label of a value promises: `Password`, `DB password (prod):`, `API key`.
 fn class_of_label(label: &[u8]) -> Option<Class> {
     let label = std::str::from_utf8(label).ok().filter(|label| label.len() <= LONGEST_LABEL)?;
-    let label = label.split(['(', '[']).next()?.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let label = label.split(['(', '[']).next()?.trim_matches(|c: char| !c.is_alphanumeric());
+    if foreign::is_password(label) {
+        return Some(Class::Password);
+    }
     let words = label.split_ascii_whitespace().collect::<Vec<_>>();
     if words.len() > 4 || words.is_empty() { None } else { class_of(&words.join("_")) }
 }

@@ -1,3 +1,4 @@
+use super::work::Work;
 use super::*;
 
 /// Make up a token that stands nowhere: real-looking ones must not be in the repository.
@@ -183,6 +184,77 @@ fn what_only_stands_near_a_name_stays() {
         ("a.php", "'password' => 'required|min:8'\n"),
         ("a.js", "$('#password').addClass('col-md-6')\n"),
         ("ru.json", "\"password\": \"пароль\"\n"),
+    ] {
+        check(path, text, text);
+    }
+}
+
+/// Forms of values that stand elsewhere than behind their name, or whose name or place is said otherwise.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("a.py", "user, password = \"svc\", \"{}\"\n"),
+    ("a.go", "user, password := \"svc\", \"{}\"\n"),
+    ("a.js", "const [user, password] = [\"svc\", \"{}\"];\n"),
+    ("a.sql", "INSERT INTO users (id, name, password) VALUES\n(1, 'a', 'b'),\n(2, 'svc', '{}');\n"),
+    ("a.sql", "COPY users (name, password) FROM stdin;\nsvc\t{}\n\\.\n"),
+    ("a.html", "<input value=\"{}\" type=\"password\" name=\"password\">\n"),
+    ("a.xml", "<setting name=\"Password\" serializeAs=\"String\"><value>{}</value></setting>\n"),
+    ("a.c", "if (strcmp(password, \"{}\") == 0)\n"),
+    ("a.java", "if (\"{}\".equals(password)) {}\n"),
+    ("a.py", "if \"{}\" == password:\n"),
+    ("a.yaml", "password:\n  {}\nhost: a\n"),
+    ("a.md", "Password:\n\n    {}\n"),
+    ("a.md", "login: admin / {}\n"),
+    ("a.md", "user/pass: svc/{}\n"),
+    ("a.md", "creds: bob:{}\n"),
+    ("a.md", "| Service | Credentials |\n|---|---|\n| db | svc / {} |\n"),
+    ("a.py", "CONFIG = \"\"\"\nuser = svc\npassword = {}\n\"\"\"\n"),
+    ("a.rb", "CONFIG = <<~YAML\n  password: {}\nYAML\n"),
+    ("a.py", "print(\"The password is {}\")\n"),
+    ("a.py", "x = call()  # password: {}\n"),
+    ("a.py", "password = os.environ[\"X\"]  # {}\n"),
+    ("a.json", "{\"body\": \"{\\\"inner\\\":\\\"{\\\\\\\"password\\\\\\\":\\\\\\\"{}\\\\\\\"}\\\"}\"}\n"),
+    ("a.xml", "<data>{&quot;password&quot;: &quot;{}&quot;}</data>\n"),
+    ("a.md", "mot de passe : `{}`\n"),
+    ("a.yml", "contraseña: {}\n"),
+    ("a.properties", "db.wachtwoord={}\n"),
+    ("a.py", "hasło = \"{}\"\n"),
+    ("a.md", "Пароль: {}\n"),
+    ("a.md", "密码：{}\n"),
+    ("a.py", "client.login(\"svc\", \"{}\")\n"),
+    ("a.py", "x = \"jdbc:oracle:thin:svc/{}@//db.invalid:1521/x\"\n"),
+    ("a.md", "    smbclient //h/s -U svc%{}\n"),
+    ("a.py", "x = \"postgres://svc:a#{}@db.invalid:5432/app\"\n"),
+];
+
+#[test]
+fn values_elsewhere_than_behind_an_english_name_are_masked() {
+    for (seed, (path, form)) in (1..).zip(ELSEWHERE) {
+        for draw in 0..20 {
+            let value = format!("{}-{}7", made_up(MIXED, 6, 1_000 * seed + draw), made_up(MIXED, 6, 1_000 * seed + draw + 500));
+            let text = form.replacen("{}", &value, 1);
+            let masked = Detector::default().mask(path, text.clone()).0;
+            assert!(!masked.contains(&value), "{text}");
+            assert_eq!(masked.lines().count(), text.lines().count());
+        }
+    }
+}
+
+#[test]
+fn what_stands_beside_a_name_and_is_no_secret_stays() {
+    for value in ["changeme", "${DB_PASSWORD}", "********", "example"] {
+        for (path, form) in ELSEWHERE {
+            let text = form.replacen("{}", value, 1);
+            assert_eq!(Detector::default().mask(path, text.clone()).0, text, "{path}");
+        }
+    }
+    for (path, text) in [
+        ("a.py", "password, hashed = \"users.password\", \"x\"\n"),
+        ("a.c", "if (strcmp(key, \"Content-Type\") == 0)\n"),
+        ("a.sql", "INSERT INTO columns (name, password) VALUES ('a', 'varchar');\n"),
+        ("a.md", "login: see the section below / above\n"),
+        ("a.md", "See src/login.py:3-8, src/logout.py:3 and lib/login: x2/ab12cd34.\n"),
+        ("a.md", "Senha: obrigatória\nПароль: обязательно\n"),
+        ("a.py", "app.connect(\"clicked\", \"on_button_clicked\")\n"),
     ] {
         check(path, text, text);
     }

@@ -55,6 +55,17 @@ pub(super) fn is_secret(value: &str, class: Class, style: Style, quoted: bool) -
     }
 }
 
+/// Tell whether a word has more than names of programs, hosts and data have: a sign and a digit, both cases and a digit, or a number
+/// of a year's length.
+pub(super) fn is_strong(value: &str) -> bool {
+    let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
+    let (digits, capitals, small) = (count(u8::is_ascii_digit), count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
+    let signs = count(|b| b"!@#$%&*?+".contains(b));
+    let made = capitals + small > 0 && digits > 0 && (signs > 0 || capitals > 0 && small > 0 || digits >= 4);
+    let jumbled = value.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && is_jumble(value);
+    value.len() >= 8 && !value.contains(['.', '/', ':', ' ', '(', '=']) && (made || jumbled) && !is_placeholder(value)
+}
+
 /// Nobody chooses a longer password.
 const LONGEST_PASSWORD: usize = 256;
 /// A phrase that a secret is may be no shorter: shorter ones name where it is kept (`secret: app-tls`).
