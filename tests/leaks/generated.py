@@ -94,6 +94,23 @@ DOCUMENTS: dict[str, list[str]] = {
     "env.php": ["<?php return ['db' => ['{name}' => '{value}']];\n", "<?php class C {{ public ${name} = '{value}'; }}\n"],
     "app.properties": ["{name}={value}\n", "{name} = {value}\n"],
     "app.ini": ["[db]\n{name} = {value}\n", "[db]\n{name}: {value}\n"],
+    "beside.py": [
+        'user, {name} = "svc", "{value}"\n',
+        'if "{value}" == {name}:\n    pass\n',
+        "x = call()  # {name}: {value}\n",
+        'CONFIG = """\nuser = svc\n{name} = {value}\n"""\n',
+        'print("{name}: {value}")\n',
+    ],
+    "beside.go": ['user, {name} := "svc", "{value}"\n', "const conf = `\nuser: svc\n{name}: {value}\n`\n"],
+    "beside.js": ['const [user, {name}] = ["svc", "{value}"];\n'],
+    "beside.xml": ['<property value="{value}" name="{name}"/>\n', "<data>{{&quot;{name}&quot;: &quot;{value}&quot;}}</data>\n"],
+    "rows.sql": [
+        "INSERT INTO users (id, name, {name}) VALUES\n(1, 'a', 'b'),\n(2, 'svc', '{value}');\n",
+        "COPY users (name, {name}) FROM stdin;\nsvc\t{value}\n\\.\n",
+    ],
+    "nested.json": ['{{"body": "{{\\"inner\\": \\"{{\\\\\\"{name}\\\\\\": \\\\\\"{value}\\\\\\"}}\\"}}"}}\n'],
+    "heredoc.rb": ["CONFIG = <<~YAML\n  user: svc\n  {name}: {value}\nYAML\n"],
+    "below.md": ["{label}:\n\n    {value}\n", "# {label}\n\n`{value}`\n"],
     "CMakeLists.txt": ['set({NAME} "{value}")\n'],
 }
 
