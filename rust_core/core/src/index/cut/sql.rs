@@ -4,12 +4,13 @@
 //! of a routine ends where its blocks do, or at such a line.
 
 mod objects;
+mod templates;
 
 use objects::{head, inner, is_one_of, is_routine, is_word, members, object, word};
 
 use super::CutOptions;
 use super::names::one_line;
-use super::piece::{Joins, Piece};
+use super::piece::{Joins, Piece, overlay};
 use super::split::is_shorter;
 use crate::base::types::ChunkKind;
 
@@ -20,8 +21,21 @@ const NO_BODY: &[&str] = &["tran", "transaction", "work", "distributed", "dialog
 /// Marks that nothing closes, up to which others of their kind are looked for: each costs a look at the rest of the text.
 const MOST_UNCLOSED: usize = 16;
 
-/// Return the statements of `text` in its order.
+/// Return the statements and the templates' blocks of `text` in its order.
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
+    let blocks = templates::blocks(text);
+    if blocks.is_empty() {
+        return statements(text, options);
+    }
+    let mut plain = text.to_owned();
+    for Piece { start, end, .. } in &blocks {
+        let blank = text[*start..*end].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+        plain.replace_range(*start..*end, &blank.collect::<String>());
+    }
+    overlay(text, statements(&plain, options), blocks)
+}
+
+fn statements(text: &str, options: &CutOptions) -> Vec<Piece> {
     let mut scanner = Scanner { text, at: 0, delimiter: ";", batches: batches(text), unclosed: Vec::new(), looked: (1, 0, 0) };
     let mut pieces = Vec::new();
     while let Some((start, first, end)) = scanner.statement() {

@@ -19,6 +19,16 @@ fn placeholders_open_no_quotes() {
 }
 
 #[test]
+fn blocks_of_templates_that_have_a_name_are_pieces() {
+    let text = "{# Cents é. #}\n{% macro cents(x='%') -%}\n  select {{ x }}; select 1\n{%- endmacro %}\n\n{%- test even(model) %}\nselect 1\n{% endtest %}\nCREATE TABLE t (a int);\n{% macro open(x) %}\n";
+    check(
+        text,
+        &[("cents", "{%- endmacro %}"), ("even", "{% endtest %}"), ("t", "CREATE TABLE t (a int);"), ("", "{% macro open(x) %}")],
+    );
+    assert_eq!(pieces(text, &CutOptions::default())[0].start, 0, "its comment belongs to it");
+}
+
+#[test]
 fn a_look_for_a_block_isnt_repeated_for_each_statement() {
     let text = "declare x;\n".repeat(30_000);
     assert_eq!(pieces(&text, &CutOptions::default()).len(), 30_000);
