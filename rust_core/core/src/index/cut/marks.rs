@@ -1,10 +1,10 @@
 //! How a definition's first line looks in each language. Data only; [`super::outline`] reads it.
 //!
 //! A pattern matches from the line's first word on. The group `f` names a function, `t` a type or another
-//! container, `s` a namespace, `o` anything else.
+//! container, `s` a namespace, `o` anything else. Behind `list` stand definitions that one word heads.
 //! `NAME` stands for an identifier. Patterns ask for what follows a name where prose could begin alike.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
@@ -28,6 +28,28 @@ pub fn of(language: Language) -> Option<Marks> {
         Regex::new(&format!(r"(?m)^[ \t]*(?:{pattern})")).ok()
     });
     Some(Marks { pattern: compiled.as_ref()?, heads: *heads })
+}
+
+/// Return the names that one line of a list defines: `A => 1, B => 2`, `a*, b: int`.
+pub fn listed(line: &str) -> Vec<&str> {
+    static ENTRY: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"^\s*["'`]?([\pL_]\w*)["'`]?\*?\s*(?:\{\.[^}]*\.\}\s*)?(=>|[:=\[]|$)"#).ok());
+    let (mut names, mut valued, mut depth) = (Vec::new(), 0, 0);
+    let parts = line.split(|c| {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        depth < 0 || (c == ',' && depth == 0)
+    });
+    for entry in parts.map_while(|part| ENTRY.as_ref()?.captures(part)) {
+        names.extend(entry.get(1).map(|name| name.as_str()));
+        if !entry[2].is_empty() {
+            valued = names.len();
+        }
+        if !matches!(&entry[2], "" | "=>") {
+            break; // the value itself may have commas
+        }
+    }
+    names.truncate(valued);
+    names
 }
 
 const TABLE: &[(&[&str], bool, &str)] = &[
@@ -95,7 +117,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
         false,
         r"(?:(?:pub|export|inline|extern) +)*fn +(?<f>NAME) *\(|(?:pub +)?const +(?<t>NAME) *= *(?:packed +|extern +)?(?:struct|enum|union)\b",
     ),
-    (&["perl"], false, r"sub +(?<f>[\w:]+)|package +(?<o>[\w:]+) *[;{]|use +constant +(?<o2>\w+)"),
+    (&["perl"], false, r"sub +(?<f>[\w:]+)|package +(?<o>[\w:]+) *[;{]|use +constant +(?:(?<o2>\w+)|\{(?<list>))"),
     (
         &["r"],
         false,
@@ -129,8 +151,8 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     ),
     (
         &["powershell"],
-        false,
-        r"(?i:function|filter) +(?<f>(?:\w+:)?[\w-]+)|(?i:class|enum) +(?<t>NAME)|(?:(?i:hidden|static) +)*\[[\w.\[\], ]+\] *(?<f2>NAME) *\([^)]*\) *\{",
+        true,
+        r"(?i:function|filter) +(?<f>(?:\w+:)?[\w-]+)|(?i:class|enum) +(?<t>NAME)|(?:(?i:hidden|static) +)*\[[\w.\[\], ]+\] *(?<f2>NAME) *\((?:.*\) *\{|[^{]*$)",
     ),
     (&["dockerfile"], false, r"(?i:FROM) +(?:--\S+ +)?(?:\S+ +(?i:AS) +(?<t>[\w.-]+)|(?<t2>[\w-]+))"),
     (
@@ -192,7 +214,7 @@ const TABLE: &[(&[&str], bool, &str)] = &[
     (
         &["nim"],
         false,
-        r"(?:proc|func|method|template|macro|iterator|converter) +(?<f>`?[\w]+`?)|(?:type +)?(?<t>NAME)\*? *(?:\[[^\]]*\] *)?(?:\{\.[^}]*\.\} *)?= *(?:ref +|ptr +)?(?:object|enum|tuple|distinct|concept)\b",
+        r"(?:proc|func|method|template|macro|iterator|converter) +(?<f>`?[\w]+`?)|(?:type +)?(?<t>NAME)\*? *(?:\[[^\]]*\] *)?(?:\{\.[^}]*\.\} *)?= *(?:ref +|ptr +)?(?:object|enum|tuple|distinct|concept)\b|(?:const|type) +(?<o>NAME)|^(?:let|var) +(?<o2>NAME)|(?:const|type|^let|^var)(?<list>)[ \t\r]*(?:#.*)?$",
     ),
     (&["gdscript"], false, r"(?:static +)?func +(?<f>NAME) *\(|class +(?<t>NAME)|class_name +(?<o>NAME)"),
     (&["qml", "awk", "vim"], false, r"func(?:tion)?!? +(?<f>[\w:#.]+) *\(|(?<f2>NAME) *: *function\b"),

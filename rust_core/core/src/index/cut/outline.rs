@@ -68,6 +68,8 @@ struct Mark {
     name: Name,
     /// Whether no word stands before its name: only in a type is that a definition.
     bare: bool,
+    /// Whether it is one of a list (see [`listed`]).
+    listed: bool,
 }
 
 /// A definition, by its lines: its comment's first, its own first, and one past its last.
@@ -109,6 +111,8 @@ fn lines(text: &str, language: Language) -> Vec<Line<'_>> {
     let (opens, closes) = match language.name() {
         "ocaml" | "f-sharp" | "pascal" => ("(*", "*)"),
         "haskell" | "elm" => ("{-", "-}"),
+        "powershell" => ("<#", "#>"),
+        "nim" => ("#[", "]#"),
         _ => ("/*", "*/"),
     };
     // Behind the last mark that closes one nothing is a comment.
@@ -147,7 +151,7 @@ impl Outline<'_> {
         let found = self.found(marks);
         let mut open: Vec<Item> = Vec::new();
         let mut outermost = Vec::new();
-        for (at, Mark { line, kind, name, bare }) in found.iter().enumerate() {
+        for (at, Mark { line, kind, name, bare, listed }) in found.iter().enumerate() {
             close(&mut open, *line, &mut outermost);
             let may_stand = match open.last().map(|around| around.kind) {
                 Some(Kind::Type) => true,
@@ -155,13 +159,15 @@ impl Outline<'_> {
                 Some(Kind::Function | Kind::Other) => false,
             };
             if !may_stand {
-                if let Some(around) = open.last_mut().filter(|_| *kind == Kind::Function && !bare) {
+                let is_within =
+                    |around: &&mut Item| if *listed { around.kind == Kind::Other } else { *kind == Kind::Function && !bare };
+                if let Some(around) = open.last_mut().filter(is_within) {
                     around.within.push((*line, name.own.clone()));
                 }
                 continue;
             }
             let indent = self.lines[*line].indent;
-            let next = found[at + 1..].iter().find(|other| self.lines[other.line].indent <= indent);
+            let next = found[at + 1..].iter().find(|other| other.line > *line && self.lines[other.line].indent <= indent);
             let next = next.map_or(self.lines.len(), |other| self.top(other.line)).max(line + 1);
             let top = self.top(*line).max(open.last().map_or(0, |around| around.line + 1));
             let mut end = self.end(*line, *kind, &name.own, next);
@@ -186,20 +192,23 @@ impl Outline<'_> {
             ("o", Kind::Other),
             ("o2", Kind::Other),
         ];
-        let mut found = Vec::new();
+        let (mut found, mut lists) = (Vec::new(), Vec::new());
         for captures in marks.pattern.captures_iter(self.text) {
             let named = |group| captures.name(group).map(|name| name.as_str());
+            let at = captures.get(0).map_or(0, |whole| whole.start());
+            let line = self.lines.partition_point(|line| line.start <= at).saturating_sub(1);
+            if let Some(list) = captures.name("list").filter(|_| !self.lines[line].commented) {
+                lists.push((line, list.start()));
+            }
             let Some((written, kind)) = GROUPS.iter().find_map(|(group, kind)| Some((named(group)?, *kind))) else { continue };
             let Some(mut name) = Name::parse(written).or_else(|| plain_name(written)) else { continue };
             if let Some(owner) = named("owner") {
                 owner.clone_into(&mut name.owner);
             }
-            let at = captures.get(0).map_or(0, |whole| whole.start());
-            let line = self.lines.partition_point(|line| line.start <= at).saturating_sub(1);
             // A word behind one that defines (`sub new`) is a name.
             let is_statement = STATEMENTS.contains(&name.own.as_str()) && self.lines[line].says.starts_with(&name.own);
             if !is_statement && !self.lines[line].commented {
-                found.push(Mark { line, kind, name, bare: false });
+                found.push(Mark { line, kind, name, bare: false, listed: false });
             }
         }
         if marks.heads {
@@ -207,7 +216,25 @@ impl Outline<'_> {
             found.sort_by_key(|mark| mark.line);
             found.dedup_by_key(|mark| mark.line);
         }
+        let listed: Vec<Mark> = lists.into_iter().flat_map(|(line, from)| self.listed(line, from)).collect();
+        let is_new = |mark: &Mark| found.binary_search_by_key(&mark.line, |known| known.line).is_err();
+        let mut listed: Vec<Mark> = listed.into_iter().filter(is_new).collect();
+        found.append(&mut listed);
+        found.sort_by_key(|mark| mark.line);
         found
+    }
+
+    /// Return what a list defines that begins in `line` at the byte `from`: there, and in the lines below that are as deep as the first.
+    fn listed(&self, line: usize, from: usize) -> Vec<Mark> {
+        let indent = self.lines[line].indent;
+        let own = self.text[from..].lines().next().unwrap_or_default();
+        let is_said = |at: &usize| !self.lines[*at].says.is_empty() && !self.lines[*at].says.starts_with('#');
+        let below = (line + 1..self.lines.len()).filter(is_said).take_while(|at| self.lines[*at].indent > indent);
+        let depth = below.clone().next().map_or(0, |at| self.lines[at].indent);
+        let entries = below.filter(|at| self.lines[*at].indent == depth).map(|at| (at, self.lines[at].says));
+        let names = |(line, says)| marks::listed(says).into_iter().filter_map(move |name| Some((line, Name::parse(name)?)));
+        let mark = |(line, name)| Mark { line, kind: Kind::Other, name, bare: false, listed: true };
+        std::iter::once((line, own)).chain(entries).flat_map(names).map(mark).collect()
     }
 
     /// Return the name of the function whose parameters begin in `line`: words, a list in brackets and then a block.
@@ -242,7 +269,7 @@ impl Outline<'_> {
         }
         let name = Name::parse(words.last()?.trim_start_matches(['*', '&', '#']))?;
         let bare = words.len() == 1 && name.owner.is_empty() && !self.is_return_type(line);
-        Some(Mark { line, kind: Kind::Function, name, bare })
+        Some(Mark { line, kind: Kind::Function, name, bare, listed: false })
     }
 
     /// Tell whether the line before `line` is the return type of the function that begins there.
@@ -337,7 +364,8 @@ impl Outline<'_> {
             Kind::Scope => item.inside.iter().for_each(|inner| self.emit(inner, &symbol, false, pieces)),
             Kind::Type if is_whole || item.inside.is_empty() => {
                 let mut whole = piece(ChunkKind::Class, end);
-                whole.definitions.extend(item.inside.iter().map(|inner| inner.name.own.clone()));
+                let members = item.inside.iter().map(|inner| inner.name.own.clone());
+                whole.definitions.extend(members.filter(|name| *name != item.name.own));
                 pieces.push((at, whole));
             }
             Kind::Type => {

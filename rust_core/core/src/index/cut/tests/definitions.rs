@@ -125,6 +125,21 @@ fn names_within_closures_blocks_and_tables_are_defined() {
             "Shop Kind open",
         ),
         (
+            "nim",
+            "const\n  # About.\n  Size* = max(1,\n    2)\n  a, b = 2\nwhen open:\n  type Alias = int\n  let local = 1\nvar shared* {.threadvar.}: int\nproc open() =\n  let\n    inner = 1\n",
+            "Size a Alias shared open b",
+        ),
+        (
+            "perl",
+            "use constant {\n  ALL => [1, 2], LEAST => 3,\n  MOST => {\n    no => 1,\n  },\n};\nuse constant {'ONE' => 1, TWO => f(no => 2)};\n",
+            "ALL MOST ONE LEAST TWO",
+        ),
+        (
+            "powershell",
+            "<#\n  The class Till.\n#>\nclass Shop {\n  [string] $Name\n  Shop([string] $name) : base($name)\n  {\n    if ($name) {\n    }\n  }\n  [int] Total(\n    [int] $x\n  )\n  {\n    return 1\n  }\n}\n",
+            "Shop Total",
+        ),
+        (
             "powershell",
             "class Shop {\n  [string] $Name\n  static [int[]] Total([int] $x) {\n    return 1\n  }\n}\n",
             "Shop Total",
