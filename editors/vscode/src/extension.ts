@@ -148,15 +148,15 @@ export function activate(context: vscode.ExtensionContext): Carrel {
 
 /** Which server runs may be set at any time. The other settings are the server's to follow. */
 async function follow(event: vscode.ConfigurationChangeEvent, server: Supervisor): Promise<void> {
-  if (EDITOR_SETTINGS.some(key => event.affectsConfiguration(key))) server.settingsChanged();
   if (event.affectsConfiguration('carrel.server') && server.state.kind !== 'stopped') await server.restart();
+  else if (EDITOR_SETTINGS.some(key => event.affectsConfiguration(key))) server.settingsChanged();
 }
 
 /** With a switch on, the server runs; when the last one is turned off, it ends. */
 async function switched(switches: Switches, server: Supervisor): Promise<void> {
+  if (!switches.anyOn) return server.stop();
   server.settingsChanged();
-  if (switches.anyOn) await server.start();
-  else await server.stop();
+  await server.start();
 }
 
 /** Ends the server in good order; it would also end by itself with the editor. */

@@ -10,6 +10,7 @@ import {
   LSPErrorCodes,
   ProgressType,
   ResponseError,
+  RevealOutputChannelOn,
   StreamMessageReader,
   StreamMessageWriter,
   WorkDoneProgress,
@@ -191,11 +192,12 @@ export class Connection {
 
   /** Have the server ask for its settings again: the client by itself tells only of those under `carrel`. */
   settingsChanged(): void {
-    void this.client.sendNotification('workspace/didChangeConfiguration', { settings: null });
+    // One that ends meanwhile needs none: the next one reads them.
+    void this.client.sendNotification('workspace/didChangeConfiguration', { settings: null }).catch(() => undefined);
   }
 
   cancelProgress(token: string | number): void {
-    void this.client.sendNotification('window/workDoneProgress/cancel', { token });
+    void this.client.sendNotification('window/workDoneProgress/cancel', { token }).catch(() => undefined);
   }
 
   /** End the process; in good order where it still listens. */
@@ -263,6 +265,7 @@ function options(log: vscode.LogOutputChannel, listener: Listener): LanguageClie
       closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: 'The server has gone.' }),
     },
     initializationFailedHandler: () => false,
+    revealOutputChannelOn: RevealOutputChannelOn.Never, // the supervisor tells people what to do
     middleware: {
       workspace: {
         configuration: params =>

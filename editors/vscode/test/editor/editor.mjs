@@ -120,6 +120,22 @@ export class Editor {
     };
   }
 
+  /** Run a command by its title in the palette; again where a dialog that was closed takes the focus back and so closes the palette. */
+  async command(title, tries = 5) {
+    const palette = this.page.locator('.quick-input-widget');
+    const row = palette.getByRole('option').filter({ has: this.page.getByText(title, { exact: true }) });
+    const patience = tries > 1 ? { timeout: 4_000 } : {};
+    await this.page.keyboard.press('F1');
+    try {
+      await palette.locator('input').first().fill(`>${title}`, patience); // what is typed at once may come before the palette
+      await row.first().click(patience);
+    } catch (error) {
+      if (tries === 1) throw error;
+      await this.page.keyboard.press('Escape');
+      await this.command(title, tries - 1);
+    }
+  }
+
   async stop() {
     await this.browser?.close();
     const gone = new Promise(resolve => this.process.once('exit', resolve));

@@ -30,9 +30,7 @@ for (const language of languages) {
     await page.locator('.statusbar-item[id^="carrel.carrel"]').getByText(texts['Carrel: on request']).waitFor();
     await page.getByRole('button', { name: titles['command.turnOn'], exact: true }).click();
     await page.getByRole('treeitem', { name: new RegExp(`^${texts.Index}: ${texts.ready}`) }).waitFor();
-    await page.keyboard.press('F1');
-    await page.keyboard.type(`Carrel: ${titles['command.walkthrough']}`, { delay: 10 });
-    await page.keyboard.press('Enter');
+    await editor.command(`Carrel: ${titles['command.walkthrough']}`);
     await page.getByText(titles['walkthrough.ask.title']).first().waitFor();
     await page.keyboard.press('Control+Alt+I');
     await page.locator('.interactive-input-part .monaco-editor').first().click();

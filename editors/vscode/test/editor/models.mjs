@@ -26,13 +26,7 @@ export async function remoteModel(editor, step, picture) {
   const dialog = page.locator('.monaco-dialog-box');
   const list = page.locator('.quick-input-widget');
   const row = name => list.getByRole('option', { name });
-  const run = async title => {
-    await page.keyboard.press('F1');
-    await page.keyboard.type(`Carrel: ${title}`, { delay: 10 });
-    await row(new RegExp(`^Carrel: ${title}`))
-      .first()
-      .click();
-  };
+  const run = title => editor.command(`Carrel: ${title}`);
 
   await step('an index that needs a remote model opens the dialog, with all that is decided', async () => {
     await dialog.getByText('Carrel: allow text to be sent to a remote model?').waitFor();

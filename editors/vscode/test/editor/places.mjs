@@ -64,9 +64,7 @@ try {
   });
 
   await step('Search indexes first, and then lists places', async () => {
-    await page.keyboard.press('F1');
-    await page.keyboard.type('Carrel: Search…', { delay: 10 });
-    await page.keyboard.press('Enter');
+    await editor.command('Carrel: Search…');
     await list.getByPlaceholder('Words, a question, or a name').waitFor(); // the palette lists that command, too
     await page.keyboard.type('authenticate_user');
     await list.getByText('Indexing the project first').waitFor();
@@ -128,9 +126,7 @@ try {
     await page.goto(`http://${editor.host}/?workspace=${workspace}`);
     await page.locator('.activitybar .action-label[aria-label^="Carrel"]').click();
     for (const name of ['red-app', 'blue-app']) await page.getByRole('treeitem', { name, exact: true }).waitFor();
-    await page.keyboard.press('F1');
-    await page.keyboard.type('Carrel: Search…', { delay: 10 });
-    await page.keyboard.press('Enter');
+    await editor.command('Carrel: Search…');
     await list.getByPlaceholder('Words, a question, or a name').waitFor();
     await page.keyboard.type('authenticate_user');
     await list.getByText('red-app/auth.py:1-3').waitFor();

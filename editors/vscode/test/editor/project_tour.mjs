@@ -72,12 +72,7 @@ try {
     await page.keyboard.press('Enter');
     return () => until('the model is asked', () => prompts().length > before);
   };
-  const command = async title => {
-    await page.keyboard.press('F1');
-    await page.locator('.quick-input-widget input').first().fill(`>${title}`);
-    await page.locator('.quick-input-list-row').first().waitFor();
-    await page.keyboard.press('Enter');
-  };
+  const command = title => editor.command(title);
   const receiptLinks = page.locator('.interactive-response').getByText(/^Receipt: \d+ places?, /);
 
   await step('the first look', async () => {

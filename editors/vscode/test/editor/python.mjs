@@ -140,9 +140,7 @@ try {
       await page.mouse.move(620, 300); // no hover in front of the status bar
       await status.click();
       await status.getByText(/Carrel: (ready|not indexed|on request)/).waitFor();
-      await page.keyboard.press('F1');
-      await page.keyboard.type('Carrel: Index This Project', { delay: 10 });
-      await page.keyboard.press('Enter');
+      await editor.command('Carrel: Index This Project');
       await page.getByRole('treeitem', { name: /^Index: ready/ }).waitFor();
       await page.getByRole('treeitem', { name: /^Files: \d/ }).waitFor();
     });

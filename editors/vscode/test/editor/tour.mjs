@@ -174,9 +174,7 @@ try {
   });
 
   await step('the walkthrough opens from the palette, with what was done ticked', async () => {
-    await page.keyboard.press('F1');
-    await page.keyboard.type('Carrel: Get Started', { delay: 10 });
-    await page.keyboard.press('Enter');
+    await editor.command('Carrel: Get Started');
     await page.getByText('Get Started with Carrel').first().waitFor();
     await page.getByText('Ask @carrel, and ask on').first().waitFor();
     for (const done of ['index', 'ask']) await page.locator(`[data-done-step-id$="#${done}"].complete`).waitFor();
