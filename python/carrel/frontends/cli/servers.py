@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from carrel.frontends.cli.terminal import Output, folder
 from carrel.frontends.common.interrupts import CANCELLED
 from carrel.model.errors import Cancelled, CarrelError, InvalidInput
-from carrel.model.outbound import Secret
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
+    from carrel.model.outbound import Secret
     from carrel.policy.broad_folders import BroadFolder
     from carrel.settings.settings import Options
 
@@ -153,6 +153,8 @@ def _upstream(url: str) -> SplitResult:
 def _secret(name: str | None) -> Secret | None:
     if name is None:
         return None
+    from carrel.model.outbound import Secret
+
     value = os.environ.get(name)
     if not value:
         raise InvalidInput(name, "the environment variable isn't set", "Set it, or name another.")
