@@ -15,7 +15,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from carrel.model.local_index import SnapshotView
@@ -41,8 +41,6 @@ _MARK = lazy_pattern(
     r"|(?<=[a-z\d]--)(?:\d+(?:\.\d+)+--)?(\d+(?:\.\d+)+)(?=\.[a-z])"  # shop--1.0--1.1.sql makes 1.1
 )
 _LANGUAGE = lazy_pattern(r"(?:^|(?<=[/._-]))([a-z]{2})(?:[-_][a-z]{2,4})?(?=[/.])")  # lang/fr/, pt-br.yml, messages_de.properties
-_LANGUAGES = frozenset(name[:2] for name in locale.locale_alias if re.match(r"[a-z]{2}(?:_|$)", name))
-_LANGUAGE_NAMES = {name: code[:2] for name, code in locale.locale_alias.items() if name.isalpha() and len(name) > len("univ")}
 _ENGLISH = "en"
 _SERIES = 3
 """So many versions, or languages, are no chance."""
@@ -112,14 +110,26 @@ def _translations(order: Order, query: Query) -> Mapping[int, Candidate]:
 def _translation(path: str) -> tuple[str, str]:
     """Return a path without what names its language, and this language; nothing where it names none."""
     lowered = path.lower()
-    found = [match for match in _LANGUAGE.finditer(lowered) if match[1] in _LANGUAGES]
+    found = [match for match in _LANGUAGE.finditer(lowered) if match[1] in _languages()]
     return (f"{lowered[: found[-1].start()]}*{lowered[found[-1].end() :]}", found[-1][1]) if found else ("", "")
+
+
+@cache
+def _languages() -> frozenset[str]:
+    """Return the codes of the languages that Python's locales have."""
+    return frozenset(name[:2] for name in locale.locale_alias if re.match(r"[a-z]{2}(?:_|$)", name))
+
+
+@cache
+def _language_names() -> Mapping[str, str]:
+    """Return the codes of languages by their names of five letters or more."""
+    return {name: code[:2] for name, code in locale.locale_alias.items() if name.isalpha() and len(name) > len("univ")}
 
 
 def _languages_in(question: str) -> set[str]:
     """Return the languages that a question means: `french`, or those of the files that it names (`fr.yml`)."""
-    words = question.lower().split()
-    return {language for word in words if (language := _LANGUAGE_NAMES.get(word.strip("'\",.:;?!()")) or _translation(word)[1])}
+    words, names = question.lower().split(), _language_names()
+    return {language for word in words if (language := names.get(word.strip("'\",.:;?!()")) or _translation(word)[1])}
 
 
 def copies(view: SnapshotView, ranked: Sequence[Candidate], query: Query) -> Mapping[int, Candidate]:
