@@ -192,12 +192,16 @@ export class Connection {
 
   /** Have the server ask for its settings again: the client by itself tells only of those under `carrel`. */
   settingsChanged(): void {
-    // One that ends meanwhile needs none: the next one reads them.
-    void this.client.sendNotification('workspace/didChangeConfiguration', { settings: null }).catch(() => undefined);
+    this.notify('workspace/didChangeConfiguration', { settings: null });
   }
 
   cancelProgress(token: string | number): void {
-    void this.client.sendNotification('window/workDoneProgress/cancel', { token }).catch(() => undefined);
+    this.notify('window/workDoneProgress/cancel', { token });
+  }
+
+  /** Tell the server something that one which ends meanwhile needn't hear: the next one reads the settings and has no such work. */
+  private notify(method: string, params: object): void {
+    void this.client.sendNotification(method, params).catch(() => undefined);
   }
 
   /** End the process; in good order where it still listens. */

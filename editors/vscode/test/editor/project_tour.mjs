@@ -72,7 +72,6 @@ try {
     await page.keyboard.press('Enter');
     return () => until('the model is asked', () => prompts().length > before);
   };
-  const command = title => editor.command(title);
   const receiptLinks = page.locator('.interactive-response').getByText(/^Receipt: \d+ places?, /);
 
   await step('the first look', async () => {
@@ -175,7 +174,7 @@ try {
     await answers.last().locator('.chat-inline-anchor-widget').nth(1).waitFor(); // in the advice, and in the list of places
   });
   await step('what would be sent, before', async () => {
-    await command('Carrel: Preview What Would Be Sent');
+    await editor.command('Carrel: Preview What Would Be Sent');
     await page.locator('.quick-input-widget').getByText('context for which question?').waitFor();
     await page.locator('.quick-input-widget input').first().fill(project.question.ask);
     await page.keyboard.press('Enter');
