@@ -1,4 +1,4 @@
-//! What stands around a name that promises a secret: behind it, in its table, its sentence, its list, before and below it.
+//! Look around a name that promises a secret: behind it, in its table, its sentence, its list, before and below it.
 
 use super::named::{self, Name};
 use super::surroundings::{Surroundings, comment_behind};

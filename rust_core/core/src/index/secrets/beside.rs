@@ -14,9 +14,9 @@ const MOST_ROWS: usize = 10_000;
 /// Keys that are given a name, and keys that are given its value.
 const NAME_KEYS: [&[u8]; 7] = [b"name", b"key", b"id", b"type", b"field", b"variable", b"property"];
 const VALUE_KEYS: [&[u8]; 4] = [b"value", b"val", b"content", b"default"];
-/// What a call that compares is called.
+/// Parts of the names of calls that compare.
 const COMPARISONS: [&[u8]; 4] = [b"cmp", b"equal", b"compare", b"matches"];
-/// What a line gives both parts of a login to.
+/// Labels of both parts of a login.
 const LOGINS: [&[u8]; 3] = [b"login", b"creds", b"credentials"];
 
 type Range = (usize, usize);

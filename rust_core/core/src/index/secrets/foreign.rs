@@ -1,4 +1,4 @@
-//! What other languages call a password: the words of Django's translations (`password_words.json`, made by `convert_django.py`).
+//! Find what other languages call a password: the words of Django's translations (`password_words.json`, made by `convert_django.py`).
 
 use std::collections::HashSet;
 use std::ops::Range;

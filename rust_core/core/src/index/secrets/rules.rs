@@ -33,7 +33,7 @@ pub(super) struct Rule {
     /// A match begins at the keyword, which is part of a name.
     #[serde(default)]
     named: bool,
-    /// What a match must be beside its form: what a name such as `password` may be given, or what is nothing else.
+    /// A match must be, beside its form, what a name such as `password` may be given, or (`strong`) what is nothing else.
     #[serde(default)]
     password: bool,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Where in a program people write for people: in comments, and in literals, which hold messages, settings and other languages.
+//! Tell where in a program people write for people: in comments, and in literals, which hold messages, settings and other languages.
 
 use super::operators::is_quote;
 use super::work::Work;
@@ -17,7 +17,7 @@ pub(super) struct Surroundings {
     /// Backticks open a literal.
     backticks: bool,
     at: usize,
-    /// What closes the literal that is open at `at`, or where it ends.
+    /// The sign that closes the literal that is open at `at`.
     closing: Option<&'static [u8]>,
     document_end: usize,
     work: Work,

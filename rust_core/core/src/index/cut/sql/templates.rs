@@ -1,4 +1,4 @@
-//! What templates of SQL define, as dbt's have it: `{% macro name(…) %} … {% endmacro %}`.
+//! Cut what templates of SQL define, as dbt's do: `{% macro name(…) %} … {% endmacro %}`.
 
 use std::sync::LazyLock;
 
