@@ -186,14 +186,9 @@ async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes
 @pytest.mark.parametrize(
     "strange",
     [
-        b"not json",
-        b"\xff\xfe",
-        [hello("2025-06-18")],
         hello("1999-01-01"),
         request(1, "initialize", protocolVersion="2025-06-18", capabilities={}),
         request(1, "initialize", protocolVersion=["2025-06-18"], capabilities={}, clientInfo=CLIENT),
-        {**hello("2025-06-18"), "id": None},
-        {**hello("2025-06-18"), "id": True},
         request(1, "tools/list"),
         request(1, "server/discover"),
         alone(1, "server/discover", version="2099-01-01"),
@@ -201,7 +196,7 @@ async def test_what_it_answered_is_not_asked_again_and_the_rest_is(client: Pipes
         alone(1, "server/discover", client=None),
         alone(1, "tools/list", cursor="x"),
         alone(1, "ping"),
-        {**request(1, "ping"), "method": ["ping"]},
+        {**alone(1, "tools/list"), "params": {"_meta": {**alone(1, "x")["params"]["_meta"], "progressToken": {}}}},
     ],
 )
 async def test_what_it_does_not_know_for_certain_is_the_sdks(client: Pipes, strange: Any) -> None:
@@ -215,6 +210,32 @@ async def test_what_it_does_not_know_for_certain_is_the_sdks(client: Pipes, stra
 
 async def test_odd_lines_are_answered_or_left_to_the_sdk(client: Pipes) -> None:
     deep = b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
-    client.send(deep, alone("\ud800", "tools/list"), alone(8, "tools/list"))
-    first, second = [json.loads(await asyncio.to_thread(client.answers.readline)) for _ in range(2)]
-    assert (first["id"], second["id"]) == ("\ud800", 8)
+    client.send(deep, alone("\ud800", "tools/list"), alone("\u2028", "tools/list"), alone(8, "tools/list"))
+    given = [json.loads(await asyncio.to_thread(client.answers.readline)) for _ in range(4)]
+    assert [(answer["id"], answer.get("error", {}).get("code")) for answer in given] == [
+        (None, -32700),
+        (None, -32600),
+        ("\u2028", None),
+        (8, None),
+    ]
+
+
+@pytest.mark.parametrize("odd", [True, 7, [], "x"])
+async def test_a_client_that_was_greeted_is_served_whatever_else_it_said_of_itself(
+    project: Path, client: Pipes, odd: Any
+) -> None:
+    said = hello("2025-06-18")
+    said["params"]["capabilities"] = {"experimental": odd, "sampling": odd, "roots": odd}
+    said["params"]["clientInfo"] = {**CLIENT, "icons": odd, "title": [odd]}
+    client.send(said)
+    assert "result" in await asyncio.to_thread(client.answer)
+    passed = json.loads(await anext(client.responder.lines()))
+    after = await from_the_sdk(project, passed, request(2, "tools/list"))
+    assert [list(answer)[-1] for answer in after] == ["result", "result"]
+
+
+async def test_requests_of_both_kinds_of_versions_on_one_connection_are_the_sdks(client: Pipes) -> None:
+    client.send(hello("2025-06-18"), alone(2, "tools/list"), request(3, "tools/list"))
+    assert [(await asyncio.to_thread(client.answer))["id"] for _ in range(2)] == [1, 3]
+    lines = client.responder.lines()
+    assert [json.loads(await anext(lines))["id"] for _ in range(2)] == [1, 2]

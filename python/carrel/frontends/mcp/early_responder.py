@@ -17,12 +17,12 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from carrel.frontends.mcp import server_info
+from carrel.frontends.mcp.client_messages import NoMessage, as_line, messages_of, unreadable
 from carrel.model.lines import single_line
-from carrel.model.plain_data import read_json
 
 if TYPE_CHECKING:
     import asyncio
@@ -62,7 +62,7 @@ class EarlyResponder:
         self._lock = threading.Lock()
         self._wanted = threading.Event()  # the SDK is needed, or the client left
         self._sdk_needed = False
-        self._unanswered: deque[bytes | None] = deque()  # None is the end
+        self._unanswered: deque[dict[str, Any] | None] = deque()  # None is the end
         self._loop: asyncio.AbstractEventLoop | None = None
         self._more: asyncio.Event | None = None
         threading.Thread(target=self._read, name="mcp-input", daemon=True).start()
@@ -84,8 +84,8 @@ class EarlyResponder:
             pass
         return self._sdk_needed
 
-    async def lines(self) -> AsyncIterator[str]:
-        """Yield everything that wasn't answered here, until the client leaves."""
+    async def lines(self, read: Callable[[str], object] = str) -> AsyncIterator[str]:
+        """Yield everything that wasn't answered here, until the client leaves; what `read` raises for gets an error."""
         import asyncio  # noqa: PLC0415 - it takes longer to load than all that is answered early
 
         more = asyncio.Event()
@@ -96,10 +96,16 @@ class EarlyResponder:
         while True:
             more.clear()
             while self._unanswered:
-                line = self._unanswered.popleft()
-                if line is None:
+                message = self._unanswered.popleft()
+                if message is None:
                     return
-                yield line.decode("utf-8", "replace")
+                try:
+                    read(line := as_line(message))
+                except (ValueError, RecursionError):
+                    if error := unreadable(message):
+                        await asyncio.to_thread(self._write, error.answer)
+                    continue
+                yield line
             await more.wait()
 
     async def write(self, line: str) -> None:
@@ -118,42 +124,46 @@ class EarlyResponder:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError), self._incoming:  # an error: the client has gone
-            for line in self._incoming:
+            for message in messages_of(self._incoming):
+                if isinstance(message, NoMessage):
+                    self._write(message.answer)
+                    continue
                 with self._lock:
-                    if self._loop or not self._answered(line):
-                        self._pass(line)
+                    if self._loop or not self._answered(message):
+                        self._pass(message)
                     if self._sdk_needed:
                         self._wanted.set()
         with self._lock:
             self._pass(None)
             self._wanted.set()
 
-    def _pass(self, line: bytes | None) -> None:
-        self._unanswered.append(line)
+    def _pass(self, message: dict[str, Any] | None) -> None:
+        self._unanswered.append(message)
         if self._loop and self._more and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._more.set)
 
-    def _answered(self, line: bytes) -> bool:
+    def _answered(self, message: dict[str, Any]) -> bool:
         """Answer if that is possible, else note whether the SDK is needed now; whether the SDK needn't see the message."""
-        message = read_json(line)
-        if isinstance(message, dict) and type(message.get("id")) in (int, str):
-            return self._answered_request(message)
-        if not isinstance(message, dict) or "id" in message or not isinstance(message.get("method"), str):
-            self._sdk_needed = True  # it is no notification
-        return False
-
-    def _answered_request(self, message: dict[str, Any]) -> bool:
         method = message.get("method")
+        if "id" not in message or method is None:
+            self._sdk_needed |= "id" in message  # it is no notification
+            return False
         if method == "initialize" and self._greeted is None and (version := _version(message.get("params"))):
             self._greeted = message["id"]
-            self._has_hook = message["params"]["clientInfo"]["name"] in server_info.HOOKED_CLIENTS
+            client, able = message["params"]["clientInfo"], message["params"]["capabilities"]
+            self._has_hook = client["name"] in server_info.HOOKED_CLIENTS
             self._answer(message["id"], {"result": server_info.initialized(version)})
+            # The SDK would refuse all that follows for anything else that is odd in it.
+            message["params"] = {
+                "protocolVersion": version,
+                "capabilities": {"roots": {}} if isinstance(able.get("roots"), dict) else {},
+                "clientInfo": {"name": client["name"], "version": client["version"]},
+            }
             return False
-        params = message.get("params", {})
-        whole = isinstance(params, dict) and params.get("cursor") is None
-        replies = self._replies if self._greeted is not None else self._stateless if _names_its_version(params) else {}
+        params = message.get("params") or {}
+        replies = self._replies_to(params)
         can_answer = method != _RESOURCES or self._greeted is not None or self._asks_folders(params)
-        if not whole or not isinstance(method, str) or method not in replies or not can_answer:
+        if params.get("cursor") is not None or method not in replies or not can_answer:
             self._sdk_needed = True
             return False
         self._answer(message["id"], replies[method])
@@ -162,6 +172,15 @@ class EarlyResponder:
         if method == _RESOURCES or (method == "tools/list" and self._has_hook):
             self._sdk_needed = True
         return True
+
+    def _replies_to(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the answers to requests with such parameters. A connection speaks versions of the kind that came first."""
+        stated = params.get("_meta", {})
+        if not isinstance(stated, dict) or type(stated.get("progressToken", 0)) not in (int, str):
+            return {}
+        if self._greeted is not None:
+            return {} if f"{_STATED}protocolVersion" in stated else self._replies
+        return self._stateless if not self._unanswered and _names_its_version(params) else {}
 
     def _asks_folders(self, params: Any) -> bool:
         """Tell whether a client of the versions without `initialize` will be asked for its folders by its first call."""

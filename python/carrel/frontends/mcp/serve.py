@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
+from mcp_types import jsonrpc_message_adapter
 
 from carrel.composition.composition import Composition
 from carrel.frontends.common import logs
@@ -49,7 +50,8 @@ async def _over_stdio(opened: AbstractAsyncContextManager[McpServer], responder:
         # The thread that reads standard input can't be interrupted, and every commit is whole.
         leave_at_once("SIGTERM", "SIGHUP")
         # The SDK wants files, but only iterates over the one, and writes to the other.
-        async with stdio_server(cast("Any", responder.lines()), cast("Any", responder)) as (read, write):
+        lines = responder.lines(jsonrpc_message_adapter.validate_json)
+        async with stdio_server(cast("Any", lines), cast("Any", responder)) as (read, write):
             await server.sdk.run(
                 read, write, server.sdk.create_initialization_options(NotificationOptions(resources_changed=True))
             )
