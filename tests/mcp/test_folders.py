@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.shop import write_files
 from carrel.composition.composition import Composition
 from carrel.frontends.common.uris import longest_match
 from carrel.frontends.mcp.folders import Folders
+from carrel.model.errors import InvalidInput
 from carrel.service.session import Session
 
 RATES = '''def exchange_rate(currency, day):
@@ -88,3 +90,33 @@ async def test_a_place_can_be_read_after_another_root_of_its_name_joins(tmp_path
             assert (name, workspace.root, path) == ("red-app", red, "rates.py")
     finally:
         await session.close()
+
+
+async def test_a_path_of_any_length_and_signs_is_a_place_or_refused(tmp_path: Path) -> None:
+    root, drawn = write_files(tmp_path / "app", {"rates.py": RATES}), random.SystemRandom()
+    session = Session(Composition(), longest_match)
+    session.configure({})
+    folders = Folders(session, (root,), fallback=tmp_path)
+    pieces = ["..", ".", "", "a", "é", "\ud800", "\0", "\n", "C:", "\\", "~", "%2e%2e", "rates.py", "x" * 300]
+    try:
+        for _ in range(500):
+            path = drawn.choice(("", "/", "//", "file:", "file:///", f"{root}/")) + "/".join(
+                drawn.choices(pieces, k=drawn.choice((1, 2, 5, 2_000)))
+            )
+            for folder in ("", "app"):
+                try:
+                    place = folders.place(folder, path)[2]
+                except InvalidInput:
+                    continue
+                assert ".." not in place.replace("\\", "/").split("/"), ascii(path)
+                assert not place.startswith("/"), ascii(path)
+                assert "\0" not in place, ascii(path)
+    finally:
+        await session.close()
+
+
+async def test_a_file_whose_name_is_too_long_keeps_back_nothing_else(connect: Connect, project: Path) -> None:
+    async with connect(project) as client:
+        for length in random.SystemRandom().sample(range(256, 1_000), 5):
+            asked = {"query": "where are logins checked", "files": ["x" * length, "src/auth.py"]}
+            assert "def " in (await call(client, "get_context", asked))[1]

@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -112,7 +112,7 @@ _COMMAND = lazy_pattern(r"\s*(?:(/[^\W\d][\w:-]*)(?=\s|\Z)|#[^\W\d][\w:-]*(?=\s|
 def is_command(prompt: str) -> bool:
     """Tell whether a prompt is for the agent's program, not for the model."""
     command = _COMMAND.match(prompt)
-    return command is not None and not (command[1] and Path(command[1]).is_dir())
+    return command is not None and not (command[1] and os.path.isdir(command[1]))  # noqa: PTH112 - `Path` may raise
 
 
 DEADLINE_MS = 1_500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -258,7 +259,8 @@ def test_a_folder_belongs_to_its_repository_unless_that_is_no_project(project: P
     assert project_of(str(project.parent)) == project.parent
     monkeypatch.setenv("HOME", str(project))  # of which a person keeps files in git
     assert project_of(str(project / "src")) == project / "src"
-    for folder in (str(project), "/", "/etc", "", "src", f"{project}/src/..", f"{project}\0"):
+    long = f"{project}/{'x' * random.SystemRandom().randrange(256, 100_000)}"
+    for folder in (str(project), "/", "/etc", "", "src", f"{project}/src/..", f"{project}\0", long):
         assert project_of(folder) is None, folder
 
 

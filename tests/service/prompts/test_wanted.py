@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,11 @@ def test_commands_are_for_the_agents_program(prompt: str) -> None:
 )
 def test_what_only_begins_like_a_command_is_none(prompt: str) -> None:
     assert not is_command(prompt)
+
+
+def test_a_word_of_any_length_can_be_looked_at() -> None:
+    for length in (1, 255, 256, 4_096, *random.SystemRandom().sample(range(200, 1_000_000), 5)):
+        assert is_command("/" + "x" * length), length
 
 
 def test_the_name_of_a_folder_is_no_command() -> None:

@@ -105,9 +105,10 @@ def project_of(folder: str) -> Path | None:
     Nothing is started for it: git would take longer than the search.
     """
     path = Path(folder)
-    if "\0" in folder or ".." in path.parts or not path.is_absolute() or not path.is_dir() or breadth(path):
+    is_there = path.is_absolute() and os.path.isdir(path)  # noqa: PTH112 - `Path` raises for a name that is too long
+    if "\0" in folder or ".." in path.parts or not is_there or breadth(path):
         return None
-    top = next((place for place in (path, *path.parents) if (place / ".git").exists()), path)
+    top = next((place for place in (path, *path.parents) if os.path.exists(place / ".git")), path)  # noqa: PTH110 - the same
     return path if top != path and breadth(top) else top
 
 

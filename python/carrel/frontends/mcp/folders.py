@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,8 @@ class Folders:
         candidates = [(first, self._names[first], rest)] if rest and first in self._names and len(self._names) > 1 else []
         candidates += [(other, at, path) for other, at in self._names.items()]
         candidates += [(self.name_of(former[first]), former[first], rest)] if rest and first in former else []
-        return next((candidate for candidate in candidates if (candidate[1].root / candidate[2]).is_file()), candidates[0])
+        there = (found for found in candidates if os.path.isfile(found[1].root / found[2]))  # noqa: PTH113 - `Path` raises for a name that is too long
+        return next(there, candidates[0])
 
     def recorded(self, tool: str, arguments: Mapping[str, Any], result: str) -> None:
         """Record a call of a tool in the audit log, if there is one."""
