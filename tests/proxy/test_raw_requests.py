@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from urllib.parse import urlsplit
 
@@ -49,6 +50,12 @@ REQUESTS: dict[str, bytes] = {
     "HTTP/2 without being asked": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 40,
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200,
     "a tunnel": b"CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    **{
+        f"a tunnel or an echo called {name}": b"%s /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n" % name.encode()
+        for name in (
+            "".join(map(random.SystemRandom().choice, zip(word, word.lower(), strict=True))) for word in ("CONNECT", "TRACE")
+        )
+    },
     "all of the server": b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
 }
 TWO_LENGTHS: dict[str, tuple[bytes, ...]] = {

@@ -85,6 +85,7 @@ class ChatProxy:
         if refused := refusal(headers) or self._unauthorised(headers):
             await _fail(scope, send, refused[0], "carrel_refused", refused[1])
             return
+        scope["method"] = scope["method"].upper()  # as it is sent on
         if scope["method"] in _NEVER_PASSED:
             await _fail(scope, send, 405, "carrel_refused", f"{scope['method']} isn't passed on.")
             return
@@ -132,18 +133,17 @@ class ChatProxy:
         try:
             # While a body is being passed on, the server's messages are its pieces: whoever leaves then is noticed by those.
             response = await (sending if not isinstance(content, bytes) else _while_wanted(sending, receive))
+            try:
+                checks = self._checks and not is_anthropic(path)  # agents get their streams as they are
+                await _while_wanted(_relay(response, rewritten, send, checks=checks), receive)
+            finally:
+                await response.aclose()
         except httpx.HTTPError as error:
             log.warning("The upstream can't be reached: %s", type(error).__name__)
             status = 504 if isinstance(error, httpx.TimeoutException) else 502
             await _fail(
                 scope, send, status, "carrel_upstream_unreachable", f"The upstream can't be reached ({type(error).__name__})."
             )
-            return
-        try:
-            checks = self._checks and not is_anthropic(path)  # agents get their streams as they are
-            await _while_wanted(_relay(response, rewritten, send, checks=checks), receive)
-        finally:
-            await response.aclose()
 
     async def _rewrite(self, path: str, raw: bytes, name: str | None, headers: Headers, session: str | None) -> Rewritten:
         """Put context into the body; whatever goes wrong there, give it back as it was."""
@@ -160,10 +160,7 @@ class ChatProxy:
             return Rewritten(raw, "failed")
 
     def _forwarded(self, scope: Scope) -> Headers:
-        headers: Headers = scope["headers"]
-        named = b",".join(value for key, value in headers if key == b"connection")
-        dropped = _HOP | {name.strip().lower() for name in named.split(b",")}
-        kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(b"x-carrel-")]
+        kept = _beyond_one_hop(scope["headers"])
         if (token := self._upstream.token) is not None:  # it is for us
             kept = [
                 (key, value) for key, value in kept if key not in _KEYS or not same_token(_key_in(key, value), token.reveal())
@@ -173,6 +170,13 @@ class ChatProxy:
             key_value = self._upstream.key.reveal().encode()
             kept.append((b"x-api-key", key_value) if _of_anthropic(scope) else (b"authorization", b"Bearer " + key_value))
         return kept
+
+
+def _beyond_one_hop(headers: Headers) -> Headers:
+    """Return the headers (lower-case names) that are for the other end, without those that are Carrel's alone."""
+    named = b",".join(value for key, value in headers if key == b"connection")
+    dropped = _HOP | {name.strip().lower() for name in named.split(b",")}
+    return [(key, value) for key, value in headers if key not in dropped and not key.startswith(b"x-carrel-")]
 
 
 def _key_in(name: bytes, value: bytes) -> str | None:
@@ -219,16 +223,19 @@ async def _left(receive: Receive) -> None:
 async def _relay(response: httpx.Response, rewritten: Rewritten | None, send: Send, *, checks: bool) -> None:
     """Pass status, headers and bytes on as the upstream sends them, each piece at once.
 
-    With `checks` an answer to a question that was given context tells which of its citations hold.
+    With `checks` an answer to a question that was given context tells which of its citations hold. Raises `httpx.HTTPError` for
+    what fails before anything was passed on.
     """
-    headers = [(key.lower(), value) for key, value in response.headers.raw if key.lower() not in _HOP]
+    if not 200 <= response.status_code < 600:  # the server has no other, and closes the connection without a word
+        raise httpx.RemoteProtocolError("status")
+    headers = _beyond_one_hop([(key.lower(), value) for key, value in response.headers.raw])
     if rewritten is not None:
         headers.append((b"x-carrel-context", rewritten.note.encode("ascii", "replace")))
     items = rewritten.items if rewritten is not None and checks and response.is_success else ()
     kind = "" if "content-encoding" in response.headers else response.headers.get("content-type", "").partition(";")[0].strip()
     pieces = response.aiter_raw()
+    begin = await _beginning(pieces) if items and kind == "application/json" else b""
     try:
-        begin = await _beginning(pieces) if items and kind == "application/json" else b""
         whole = 0 < len(begin) <= MOST_BYTES
         if whole and (checked := await asyncio.to_thread(lambda: verdict(text_of_answer(begin), items))):
             headers.append((HEADER, checked))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from carrel.frontends.chat_proxy.context_memory import ContextMemory, SentContex
 from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage
 from carrel.frontends.chat_proxy.http_guard import RateLimit
 from carrel.frontends.chat_proxy.questions import conversation_in, is_anthropic
+from carrel.frontends.common import json_splice
 from carrel.frontends.common.context_switch import ContextSwitch
 from carrel.frontends.common.uris import longest_match, path_to_uri
 from carrel.model.caller import Caller
@@ -39,6 +41,8 @@ AT_ONCE = 2
 """More searches slow each other, and the event loop that all answers pass through: they compete for the interpreter's lock."""
 _NEWEST_SHARE = 0.2
 _FIRST_GUESS_SECONDS = 0.02
+_SHORT = 128 << 10
+"""Bytes of a body that is looked into sooner than a thread would be."""
 
 
 class Turns:
@@ -115,6 +119,7 @@ class ContextInjector:
         self._memory = ContextMemory()
         self._settings: dict[str, Settings] = {}  # of each folder, when the memory was used last
         self._turns = Turns()
+        self._reading = ThreadPoolExecutor(1, "carrel-bodies")
         self._limit_told = False
         for folder in options.folders:
             workspace = self._session.add_folder(str(folder), path_to_uri(str(folder)), broad="allowed")
@@ -132,6 +137,7 @@ class ContextInjector:
 
     async def close(self) -> None:
         """Release the indexes."""
+        self._reading.shutdown(wait=False, cancel_futures=True)
         await self._session.close()
 
     def workspace(self, name: str | None) -> Workspace | None:
@@ -157,20 +163,19 @@ class ContextInjector:
         if self._switch.changed():
             self._memory.forget()
             self._session.configure(self._switch.options)
-        conversation = conversation_in(path, raw, session)
-        if conversation is None:
-            return Rewritten(raw, "no question")
+        end = asyncio.get_running_loop().time() + self._options.deadline_ms / 1000
+        conversation = await self._conversation(path, raw, session, end)
+        if isinstance(conversation, str):
+            return Rewritten(raw, conversation)
         workspace = self.workspace(name)
         if workspace is None:
             return Rewritten(raw, "unknown workspace" if question_of(conversation.question) else "no question")
         window = model_window(conversation.body, path, self._options.window, self._window_of(conversation.model or ""))
         if window is None and not conversation.in_blocks:  # Anthropic's list of models isn't needed
             learn()
-        end = asyncio.get_running_loop().time() + self._options.deadline_ms / 1000
         work = _Rewriting(conversation, workspace, window_or_guess(window, conversation.body))
-        for message in conversation.messages:
-            if sent := self._memory.find(workspace.root_key, message):
-                work.sent[message] = sent
+        found = {message: sent for message in conversation.messages if (sent := self._memory.find(workspace.root_key, message))}
+        work.sent = {message: found[message] for message in conversation.spans(found)}
         if not work.is_new and not work.repeated:
             return work.rewritten("")
         try:
@@ -179,6 +184,19 @@ class ContextInjector:
         except TimeoutError:  # nothing that was remembered is sent unchecked either
             self._keep_nothing(work)
             return Rewritten(raw, "late")
+
+    async def _conversation(self, path: str, raw: bytes, session: str | None, end: float) -> Conversation | str:
+        """Look into a body until the loop's time `end`, into a long one beside other requests; in words why there is none."""
+        if len(raw) <= _SHORT:
+            return conversation_in(path, raw, session) or "no question"
+        if json_splice.is_too_much(raw):
+            return "too long"
+        looking = asyncio.get_running_loop().run_in_executor(self._reading, conversation_in, path, raw, session)
+        try:
+            async with asyncio.timeout_at(end):
+                return await looking or "no question"
+        except TimeoutError:
+            return "late"
 
     async def _rewritten(self, work: _Rewriting, window: int | None, end: float) -> Rewritten:
         """Put before each message what was put there before, and before the newest question what is found for it."""

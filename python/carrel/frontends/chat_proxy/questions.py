@@ -5,6 +5,7 @@ Pure functions; what isn't understood isn't touched.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from carrel.frontends.chat_proxy.conversation import Conversation, UserMessage, 
 from carrel.frontends.common import json_splice
 from carrel.frontends.common.transcripts import text_of, text_parts, words_of
 from carrel.model.conversation import Message, Role
+from carrel.model.patterns import lazy_pattern
 
 MESSAGES = "/v1/messages"
 ENDPOINTS = {
@@ -32,6 +34,7 @@ _REMINDER = 80
 """Fewer characters that also stand in the system prompt are a coincidence."""
 _CHORE = "### Task:"
 """So begin the requests by which Open WebUI has titles, tags and follow-ups made: no person asks them."""
+_PARAGRAPH = lazy_pattern("\n\n")
 _IDENTIFYING = ("instructions", "system", "conversation", "previous_response_id", "prompt_cache_key", "user", "context")
 """Fields that tell conversations apart whose messages are the same, or that stand for messages which aren't sent again."""
 
@@ -111,12 +114,12 @@ def _own_words(text: str, body: dict[str, Any], messages: Sequence[Any]) -> str:
     if text.startswith(_CHORE):
         return ""
     instructions = _instructions(body, messages)
-    at = text.find("\n\n", max(len(text) - len(instructions) - _REMINDER, 0))
-    while at >= 0 and len(tail := text[at:].strip()) >= _REMINDER:
-        if tail in instructions:
-            return text[:at]
-        at = text.find("\n\n", at + 2)
-    return text
+    start = max(len(text) - len(instructions) - _REMINDER, 0)
+    ends = [found.start() for found in _PARAGRAPH.finditer(text, start)]
+    # Whatever is behind an end that is repeated is repeated too, so few must be looked for.
+    first = bisect_left(ends, True, key=lambda at: text[at:].strip() in instructions)
+    at = ends[first] if first < len(ends) else len(text)
+    return text[:at] if len(text[at:].strip()) >= _REMINDER else text
 
 
 def _instructions(body: dict[str, Any], messages: Sequence[Any]) -> str:

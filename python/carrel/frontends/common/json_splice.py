@@ -20,6 +20,15 @@ Path = Sequence[str | int]
 Span = tuple[int, int]
 
 
+MOST_SIGNS = 1_000_000
+"""Each takes some microseconds; a conversation that fills a window of a million tokens has a third of them."""
+
+
+def is_too_much(raw: bytes) -> bool:
+    """Tell by its quotes, brackets and commas whether it would take seconds to look into a JSON text."""
+    return len(raw) > MOST_SIGNS and sum(map(raw.count, (b'"', b"[", b"{", b","))) > MOST_SIGNS
+
+
 def parse(raw: bytes) -> Any:
     """Return the value of a JSON text in UTF-8; None if it isn't one, or is too deep or large for the parser."""
     try:
