@@ -133,7 +133,11 @@ def one_line(text: str) -> str:
 
 def visible(text: str) -> str:
     """Return a text on one line in which all that a reader wouldn't see is spelled out, such as `\\u200b`."""
-    return "".join(char if _is_seen(char) else f"\\u{ord(char):04x}" for char in _BREAKS.sub(" ", text))
+    return "".join(char if _is_seen(char) else _number(ord(char)) for char in _BREAKS.sub(" ", text))
+
+
+def _number(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _is_seen(char: str) -> bool:

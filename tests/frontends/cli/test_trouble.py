@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,15 @@ def test_context_is_byte_true_in_a_pipe_and_harmless_on_a_terminal(run: Run, pro
     shown = on_terminal("context", "wombat_counter", "--top-k", "1")
     assert b"\x1b" not in shown
     assert b"def wombat_counter(herd):\r\n    # \\x1b[2J clears\r\n    return len(herd)\r\n" in shown
+
+
+def test_no_two_names_that_differ_in_what_has_no_width_look_the_same() -> None:
+    drawn = random.SystemRandom()
+    formats = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"]
+    kept = "\u00ad\u200c\u200d\u180e"  # of words, scripts and emoji
+    unseen = [sign for sign in formats if unicodedata.bidirectional(sign) == "BN" and sign not in kept]
+    for sign in drawn.sample(unseen, 60):
+        assert f"{ord(sign):x}" in one_line(f"auth{sign}.py")
 
 
 def test_tabs_and_other_letters_stay_as_they_are() -> None:

@@ -2,7 +2,8 @@
 
 Names and code are data, and a terminal obeys what it is shown: an escape sequence in a file's name could clear the screen or
 answer for the person, a line end could forge a line of Carrel's own, a bidirectional control could make code read as what it
-isn't. All are shown as `\\x1b` or `\\u202e`. A folder that was typed is checked here, too.
+isn't, a sign without a width could make two names look the same. All are shown as `\\x1b` or `\\u202e`. A folder that was typed
+is checked here, too.
 Servers start by this module, so nothing slow is loaded here.
 """
 
@@ -211,8 +212,11 @@ def _lines(title: str, unit: str, *, shows_text: bool, every_s: float = 5.0) -> 
     return report
 
 
-# C0 and C1 but the tab, bidirectional controls, line and paragraph separators, halves of characters.
-_OBEYED = lazy_pattern("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# C0 and C1 but the tab, bidirectional controls, line and paragraph separators, halves of characters; signs without a width, tags.
+_OBEYED = lazy_pattern(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
 
 
 def one_line(text: str) -> str:
@@ -227,7 +231,7 @@ def harmless(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def is_text(value: str) -> bool:
