@@ -28,7 +28,7 @@ class NoMessage(NamedTuple):
     @property
     def answer(self) -> dict[str, Any]:
         """The answer to it."""
-        error = {"code": self.code, "message": f"{self.reason}"}
+        error = {"code": self.code, "message": self.reason}
         return {"jsonrpc": "2.0", "id": self.request, "error": error}
 
 
@@ -78,4 +78,4 @@ def _wrong_with(message: Any) -> NoMessage | None:
         (has_id or "id" not in message, _INVALID_REQUEST, "its id must be a text or a whole number"),
         (not has_id or isinstance(message.get("params"), dict | None), _INVALID_PARAMS, "its params must be an object"),
     )
-    return next((NoMessage(code, f"{reason}", request) for holds, code, reason in must if not holds), None)
+    return next((NoMessage(code, reason, request) for holds, code, reason in must if not holds), None)
