@@ -48,6 +48,10 @@ def taken(line: bytes) -> list[dict[str, Any] | NoMessage]:
     return list(messages_of(io.BytesIO(line)))
 
 
+NO_ANSWER = ["none"]
+"""No id is a list."""
+
+
 def answered(message: dict[str, Any] | NoMessage) -> Any:
     """Give the id that an answer has: our own, or that of the SDK to what it reads as a request."""
     if isinstance(message, NoMessage):
@@ -56,8 +60,8 @@ def answered(message: dict[str, Any] | NoMessage) -> Any:
         read = jsonrpc_message_adapter.validate_json(as_line(message))
     except ValueError:
         error = unreadable(message)
-        return error.answer["id"] if error else "none"
-    return read.id if isinstance(read, JSONRPCRequest) else "none"
+        return error.answer["id"] if error else NO_ANSWER
+    return read.id if isinstance(read, JSONRPCRequest) else NO_ANSWER
 
 
 @given(requests | odd, st.sampled_from([b"\n", b"\r\n", b"", b"  \n"]), st.sampled_from([b"", b"\xef\xbb\xbf", b"\t"]))
@@ -66,13 +70,13 @@ def test_each_request_is_answered_and_everything_else_that_is_no_notification(se
     identity = sent.get("id")
     whole = type(identity) is int or (isinstance(identity, str) and is_whole(identity))
     notifies = sent.get("jsonrpc") == "2.0" and isinstance(sent.get("method"), str) and "id" not in sent
-    assert answered(message) == ("none" if notifies else identity if whole else None)
+    assert answered(message) == (NO_ANSWER if notifies else identity if whole else None)
 
 
 @given(answers)
 def test_an_answer_is_never_answered(sent: Any) -> None:
     (message,) = taken(json.dumps(sent).encode())
-    assert answered(message) == "none"
+    assert answered(message) == NO_ANSWER
 
 
 @given(st.lists(requests | values, min_size=1, max_size=4))
@@ -117,7 +121,7 @@ def test_a_server_outlives_all_of_it(tmp_path_factory: pytest.TempPathFactory, l
     first += [request("sdk", "resources/templates/list")] if late else []
     lines = [json.dumps(message).encode() for message in first] + sent
     expected = [answered(message) for line in lines for message in taken(line)]
-    wanted = Counter(json.dumps(identity) for identity in expected if identity != "none")
+    wanted = Counter(json.dumps(identity) for identity in expected if identity != NO_ANSWER)
     assert Counter(answers_of_server(folder, lines, wanted.total())) == wanted
 
 
