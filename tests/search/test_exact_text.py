@@ -218,3 +218,27 @@ def test_the_least_score_cuts_by_relevance(view: Snapshot, text: str, least: flo
     assert all(0 <= score <= 1 for score in scores)
     kept = ask(view, text, limit=30, filters=Filters(min_score=least))
     assert [hit.chunk.id for hit in kept.hits] == [hit.chunk.id for hit in found.hits if hit.score >= least]
+
+
+def test_a_name_is_found_where_documents_tell_of_it_behind_code_that_defines_it() -> None:
+    settings_page = "Settings\n========\n\n" + "".join(
+        f".. confval:: {name}\n\n   {text}\n\n"
+        for name, text in (
+            ("log_cli", "Writes records while it runs."),
+            ("order_limit", "How many."),
+            ("place_order", "Places it."),
+        )
+    )
+    flags = "Flags\n=====\n\n.. option:: --strict-order, --so\n\n   Refuses what is unknown.\n"
+    code = "def place_order(limits):\n    return limits.order_limit\n\n\ndef log(limits):\n    emit(limits.log_cli)\n"
+    uses = {"app/a.py": code, "app/b.py": "def limit(values):\n    values.order_limit = max(values.order_limit, 1)\n"}
+    found = indexed({"docs/settings.rst": settings_page, "docs/flags.rst": flags, **uses})
+    for text, expected in (
+        ("log_cli", "docs/settings.rst"),
+        ("order_limit", "docs/settings.rst"),
+        ("order_limit setting", "docs/settings.rst"),
+        ("--strict-order", "docs/flags.rst"),
+        ("strict-order", "docs/flags.rst"),
+    ):
+        assert paths(ask(found, text))[0] == expected, text
+    assert paths(ask(found, "place_order"))[:2] == ["app/a.py", "docs/settings.rst"]

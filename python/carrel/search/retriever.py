@@ -42,7 +42,8 @@ from carrel.search.localize import LocatedFile, localize
 from carrel.search.order import Order, Place, joined
 from carrel.search.ranking import RankingContext, editor_context, rank, score, signals
 
-_NOT_CODE = frozenset({"", "css", "html", "ini", "json", *LANGUAGES, "toml", "xml", "yaml"} - {"notebook"})
+_DOCUMENTS = frozenset(LANGUAGES) - {"notebook"}
+_NOT_CODE = frozenset({"", "css", "html", "ini", "json", "toml", "xml", "yaml"})
 """Languages in which a name that stands at the head of something defines nothing that is used by that name."""
 _SAME_LETTERS = 0.8
 """Marks what defines a name and writes it with other capitals."""
@@ -282,9 +283,8 @@ def placed(candidates: Sequence[Candidate], context: RankingContext, floor: floa
 def definitions_first(order: Order, context: RankingContext, query: Query) -> Order:
     """Return the order with the definitions of an identifier before its uses, where the question is an identifier alone.
 
-    Both come before what holds another form of it, and that before what holds none. What is called otherwise, and defines or
-    declares it among others, comes after those. Otherwise all stay in order. What a person pinned stays first. A key or a
-    heading of that name is no definition. A plain word may mean any of several names that differ in case.
+    Both come before what holds another form of it, and that before what holds none. What is pinned stays first. A key or a title
+    is no definition. A plain word may mean several names that differ in case.
     """
     question, pinned = context.question, frozenset(query.pinned)
     if not question.identifier:
@@ -300,9 +300,7 @@ def _holding(ranked: Sequence[Candidate], words: int, least: float, pinned: froz
     """Return by the numbers of candidates whether each holds the name as it was typed (2), in another form (1) or not."""
 
     def level(candidate: Candidate) -> int:
-        if candidate.path in pinned or candidate.defines >= least:
-            return 2
-        if candidate.literal > 0 and not any(rule == "path_penalty" for rule, _ in candidate.boosts):
+        if candidate.path in pinned or candidate.defines >= least or (candidate.literal > 0 and not _steps_back(candidate)):
             return 2
         return 1 if candidate.literal > 0 or len(candidate.matched) >= words else 0
 
@@ -310,9 +308,9 @@ def _holding(ranked: Sequence[Candidate], words: int, least: float, pinned: froz
 
 
 def _defining(ranked: Sequence[Candidate], identifier: str, least: float, pinned: frozenset[str]) -> dict[int, int]:
-    """Return by the numbers of candidates whether each is what is called so (2), defines or declares it otherwise (1) or not.
+    """Return by the numbers of candidates whether each is called so (3), defines it otherwise (2) or documents it (1).
 
-    Where names that differ in case count (`least` below 1), all that define one are alike.
+    Where names that differ in case count (`least` below 1), all code that defines one is alike.
     """
     has_function = any(
         candidate.callable
@@ -324,16 +322,22 @@ def _defining(ranked: Sequence[Candidate], identifier: str, least: float, pinned
 
     def level(candidate: Candidate) -> int:
         if candidate.path in pinned:
-            return 3
+            return 4
         symbol, language = candidate.symbol, detect_language(candidate.path)
+        if language in _DOCUMENTS:
+            return int(candidate.defines >= 1 and not _steps_back(candidate))
         if candidate.defines < least or not query_words.is_named(symbol, identifier) or language in _NOT_CODE:
             return 0
         is_apart = language in _DECLARED_APART
-        if least < 1 or not (query_words.ends_with(symbol, identifier) if symbol else not is_apart):
-            return 1
-        return 1 if is_apart and has_function and not candidate.callable else 2
+        is_otherwise = least < 1 or not (query_words.ends_with(symbol, identifier) if symbol else not is_apart)
+        return 2 if is_otherwise or (is_apart and has_function and not candidate.callable) else 3
 
     return {candidate.doc: level(candidate) for candidate in ranked}
+
+
+def _steps_back(candidate: Candidate) -> bool:
+    """Tell whether the kind of its file counts against it."""
+    return any(rule == "path_penalty" for rule, _ in candidate.boosts)
 
 
 def read(ranking: Ranking, query: Query, cancel: CancelToken, *, one_of_twins: bool = False) -> Retrieval:

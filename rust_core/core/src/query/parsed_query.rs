@@ -43,9 +43,47 @@ impl Default for Meaning {
 }
 
 impl ParsedQuery {
-    /// The names whose definitions are looked for: a question of one word may be a name, whatever it looks like.
+    /// The names whose definitions are looked for: a question of one word may be a name, whatever it looks like. What is written as
+    /// an option is one in any question, and what is written in capitals in one of few words: in others it is an abbreviation.
     pub(crate) fn sought_names(&self) -> Vec<&str> {
-        let names = if self.names.is_empty() && self.words.len() == 1 { &self.words } else { &self.names };
-        names.iter().map(String::as_str).collect()
+        if !self.names.is_empty() {
+            return self.names.iter().map(String::as_str).collect();
+        }
+        let is_few = self.has_few_words();
+        let is_capital = |token: &str| is_few && token.len() > 1 && token.chars().all(|c| c.is_uppercase() || c == '_');
+        let is_option = |token: &str| token.starts_with(if is_few { "-" } else { "--" }) && token.contains(char::is_alphabetic);
+        let tokens = self.text.split_whitespace().map(|token| token.trim_end_matches(['?', ',', '.', ':']));
+        let named: Vec<&str> = tokens.filter(|token| is_capital(token) || is_option(token)).collect();
+        match self.words.as_slice() {
+            [word] if named.is_empty() => vec![word],
+            _ => named,
+        }
+    }
+
+    /// Whether it is a name and at most a word for what that is: `DEBUG setting`.
+    pub(crate) fn has_few_words(&self) -> bool {
+        self.text.split_whitespace().nth(3).is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ParsedQuery;
+
+    #[test]
+    fn what_is_written_as_no_word_is_a_name() {
+        for (text, words, names) in [
+            ("DEBUG setting", &["debug", "set"][..], &["DEBUG"][..]),
+            ("--log-cli", &["log", "cli"], &["--log-cli"]),
+            ("-v", &["v"], &["-v"]),
+            ("what does --log-cli do?", &["log", "cli"], &["--log-cli"]),
+            ("how HTTP requests are sent", &["http", "request", "sent"], &[]),
+            ("timeouts", &["timeout"], &["timeout"]),
+            ("a - b", &[], &[]),
+        ] {
+            let words = words.iter().map(|&word| word.to_owned()).collect();
+            let query = ParsedQuery { text: text.to_owned(), words, ..ParsedQuery::default() };
+            assert_eq!(query.sought_names(), names, "{text}");
+        }
     }
 }

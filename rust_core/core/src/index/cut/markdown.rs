@@ -3,8 +3,10 @@
 //! A line scanner is enough for headings, fences and front matter, knows no syntax errors and never backtracks.
 
 use super::CutOptions;
+use super::named_places::{NamedPlace, named_places};
 use super::piece::{Joins, Piece};
-use super::split::split_span;
+use super::split::split_span_at;
+use crate::base::language::Language;
 use crate::base::types::ChunkKind;
 
 pub(super) struct Heading {
@@ -23,7 +25,7 @@ pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
     {
         first.start = 0; // by itself front matter answers nothing
     }
-    sections(text, &headings, options)
+    sections(text, headings, &named_places(text, Language::MARKDOWN), options)
 }
 
 /// Return where the text begins that follows front matter; 0 where there is none.
@@ -43,33 +45,67 @@ fn front_matter(text: &str) -> usize {
     0
 }
 
-/// Return the sections between `headings`, each named by its path of titles.
-pub(super) fn sections(text: &str, headings: &[Heading], options: &CutOptions) -> Vec<Piece> {
+/// Return the sections between `headings`, each named by its path of titles and with the places in it that have names.
+pub(super) fn sections(text: &str, mut headings: Vec<Heading>, places: &[NamedPlace], options: &CutOptions) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut path: Vec<(usize, &str)> = Vec::new();
+    let mut before = None;
+    for heading in &mut headings {
+        let own = heading.start;
+        // A target stands before what it names.
+        while let Some(place) = places[..places.partition_point(|place| place.start < heading.start)].last()
+            && before.is_none_or(|before| place.start > before)
+            && text[place.below.min(heading.start)..heading.start].trim().is_empty()
+        {
+            heading.start = place.start;
+        }
+        before = Some(own);
+    }
     let first = headings.first().map_or(text.len(), |heading| heading.start);
-    push_section(text, 0, first, &path, options, &mut pieces);
+    push_section(text, 0, first, &path, places, options, &mut pieces);
     for (index, heading) in headings.iter().enumerate() {
         path.retain(|(level, _)| *level < heading.level);
         path.push((heading.level, &heading.title));
         let end = headings.get(index + 1).map_or(text.len(), |next| next.start);
-        push_section(text, heading.start, end, &path, options, &mut pieces);
+        push_section(text, heading.start, end, &path, places, options, &mut pieces);
     }
     pieces
 }
 
-fn push_section(text: &str, start: usize, end: usize, path: &[(usize, &str)], options: &CutOptions, pieces: &mut Vec<Piece>) {
+fn push_section(
+    text: &str,
+    start: usize,
+    end: usize,
+    path: &[(usize, &str)],
+    places: &[NamedPlace],
+    options: &CutOptions,
+    pieces: &mut Vec<Piece>,
+) {
     let titles: Vec<&str> = path.iter().map(|(_, title)| *title).filter(|title| !title.is_empty()).collect();
     let container = titles.split_last().map_or(String::new(), |(_, above)| above.join("."));
     let end = start + text[start..end].trim_end().len();
-    for (from, to) in split_span(text, start, end, options.text_chars) {
+    let is_place = |at: usize| places.binary_search_by_key(&at, |place| place.start).is_ok();
+    for (from, to) in split_span_at(text, start, end, options.text_chars, is_place) {
         pieces.push(Piece {
             symbol: titles.join(" > "),
             container: container.clone(),
+            definitions: names_within(places, from, to),
             joins: Joins::Never,
             ..Piece::new(from, to, ChunkKind::Section)
         });
     }
+}
+
+/// Return the names of the places between two.
+pub(super) fn names_within(places: &[NamedPlace], start: usize, end: usize) -> Vec<String> {
+    let within = &places[places.partition_point(|place| place.start < start)..];
+    let mut names: Vec<String> = Vec::new();
+    for name in within.iter().take_while(|place| place.start < end).flat_map(|place| &place.names) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// Return the headings outside fenced code, from a place on.

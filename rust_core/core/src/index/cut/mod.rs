@@ -12,6 +12,7 @@ mod languages;
 mod macros;
 mod markdown;
 mod marks;
+mod named_places;
 mod names;
 mod notebook;
 mod outline;
@@ -48,7 +49,7 @@ pub struct LineChunk {
 }
 
 /// Of the rules by which files are cut and chunks are named: raised with them, so that an index made by others is made again.
-const RULES: u32 = 11;
+const RULES: u32 = 12;
 
 /// How chunks are sized. Characters are Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

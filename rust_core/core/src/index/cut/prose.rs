@@ -1,7 +1,8 @@
 //! Prose: sections between titles, else blocks of whole paragraphs (spec C1, D1).
 
 use super::CutOptions;
-use super::markdown::{Heading, clean, sections};
+use super::markdown::{Heading, clean, names_within, sections};
+use super::named_places::named_places;
 use super::piece::{Joins, Piece};
 use super::split::{is_shorter, split_span};
 use crate::base::language::Language;
@@ -19,8 +20,9 @@ pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<Piece
         _ => Vec::new(),
     };
     let headings = if headings.is_empty() { underlined(text) } else { headings };
+    let places = named_places(text, language);
     if !headings.is_empty() {
-        return sections(text, &headings, options);
+        return sections(text, headings, &places, options);
     }
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (start, end) in paragraphs(text) {
@@ -33,6 +35,7 @@ pub fn pieces(text: &str, language: Language, options: &CutOptions) -> Vec<Piece
     parts
         .map(|(start, end)| Piece {
             symbol: TEXT_BLOCK.to_owned(),
+            definitions: names_within(&places, start, end),
             joins: Joins::Never,
             ..Piece::new(start, end, ChunkKind::Text)
         })

@@ -10,6 +10,17 @@ pub fn is_shorter(text: &str, chars: usize) -> bool {
 /// the wanted place: a blank line, then the least indented line, then any line. Only a line that is longer than a part may be is
 /// broken itself: at a sentence or a word, and at a character when nothing else is there. In formatted code the least indented line is where a statement begins. Blanks between parts are dropped.
 pub fn split_span(text: &str, start: usize, end: usize, max_chars: usize) -> Vec<(usize, usize)> {
+    split_span_at(text, start, end, max_chars, |_| false)
+}
+
+/// The same, where a line that begins at a place is better than any other.
+pub fn split_span_at(
+    text: &str,
+    start: usize,
+    end: usize,
+    max_chars: usize,
+    is_place: impl Fn(usize) -> bool,
+) -> Vec<(usize, usize)> {
     let max_chars = max_chars.max(1);
     let mut parts = Vec::new();
     let mut at = start;
@@ -19,7 +30,7 @@ pub fn split_span(text: &str, start: usize, end: usize, max_chars: usize) -> Vec
             parts.push((at, end));
             break;
         }
-        let cut = at + boundary(rest, max_chars);
+        let cut = at + boundary(rest, max_chars, |byte| is_place(at + byte));
         let part_end = at + text[at..cut].trim_end().len();
         if part_end > at {
             parts.push((at, part_end));
@@ -38,7 +49,7 @@ pub(super) fn skip_blank_lines(text: &str, from: usize, end: usize) -> usize {
 }
 
 /// Return the byte at which `rest`, which is longer than `max_chars`, is best broken; more than 0.
-fn boundary(rest: &str, max_chars: usize) -> usize {
+fn boundary(rest: &str, max_chars: usize, is_place: impl Fn(usize) -> bool) -> usize {
     // Equal parts rather than a full one and a rump; the window is what lies around the wanted place. Bytes stand in for
     // characters when the number of parts is guessed, which only matters for how equal they are.
     let limit = rest.char_indices().nth(max_chars).map_or(rest.len(), |(byte, _)| byte);
@@ -47,7 +58,7 @@ fn boundary(rest: &str, max_chars: usize) -> usize {
     let low = wanted - wanted / 3;
     let high = (wanted + wanted / 6).min(limit);
     let line_limit = limit + usize::from(rest[limit..].starts_with(['\n', '\r']));
-    best_line(rest, low, high, wanted)
+    best_line(rest, low, high, wanted, is_place)
         .or_else(|| rfind_before(rest, 1, line_limit, |c| "\n\r".contains(c)))
         .or_else(|| rfind_before(rest, low, limit, |c| ".!?;}。".contains(c)))
         .or_else(|| rfind_before(rest, 1, limit, char::is_whitespace))
@@ -55,9 +66,9 @@ fn boundary(rest: &str, max_chars: usize) -> usize {
 }
 
 /// Return the start of the best line between `low` and `high`.
-fn best_line(rest: &str, low: usize, high: usize, wanted: usize) -> Option<usize> {
+fn best_line(rest: &str, low: usize, high: usize, wanted: usize, is_place: impl Fn(usize) -> bool) -> Option<usize> {
     let low = ceil_boundary(rest, low);
-    let mut best: Option<((usize, usize), usize)> = None;
+    let mut best: Option<((bool, usize, usize), usize)> = None;
     let bytes = rest.as_bytes();
     for at in low.max(1)..high {
         if bytes[at - 1] != b'\n' {
@@ -71,7 +82,7 @@ fn best_line(rest: &str, low: usize, high: usize, wanted: usize) -> Option<usize
         }
         let after_blank = rest[..at - 1].trim_end_matches([' ', '\t', '\r']).ends_with('\n');
         let indent = (line.len() - body.len()).min(64);
-        let cost = (if after_blank { indent } else { indent * 2 + 4 }, at.abs_diff(wanted));
+        let cost = (!is_place(at), if after_blank { indent } else { indent * 2 + 4 }, at.abs_diff(wanted));
         if best.is_none_or(|(known, _)| cost < known) {
             best = Some((cost, at));
         }

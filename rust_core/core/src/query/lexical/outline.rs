@@ -26,6 +26,9 @@ pub fn outline(views: &[View<'_>], statistics: &Statistics, most: usize) -> Vec<
     for (number, view) in (0..).zip(views) {
         for file in view.files.iter() {
             places.push((number, file));
+            if view.segment.file(file).language.is_prose() {
+                continue; // it tells of what code defines
+            }
             view.segment.each_defined_name(view.segment.file_chunks(file), |name| {
                 if name.len() < SHORTEST_NAME {
                     return;

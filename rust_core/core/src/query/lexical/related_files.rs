@@ -89,7 +89,9 @@ impl<'a> NameIndex<'a> {
         self.each_list(hash, |number, view, list| {
             list.each(|chunk, _| {
                 let place = (number, view.segment.file_of(chunk));
-                if view.files.get(place.1) && !places.contains(&place) {
+                // A document names what code defines: it tells of it.
+                let is_code = || !view.segment.file(place.1).language.is_prose();
+                if view.files.get(place.1) && !places.contains(&place) && is_code() {
                     let mut defines = false;
                     view.segment.each_definition(chunk, |defined| defines |= defined == name);
                     if defines {
@@ -98,7 +100,7 @@ impl<'a> NameIndex<'a> {
                 }
             });
         });
-        let weight = rarity / places.len() as f32;
+        let weight = rarity / places.len().max(1) as f32;
         (1..=MOST_DEFINERS).contains(&places.len()).then_some((places, weight))
     }
 

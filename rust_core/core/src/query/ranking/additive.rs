@@ -1,5 +1,6 @@
 //! Additive rules: what each candidate gains.
 
+use super::multiplicative::documenting;
 use super::{Candidate, RankingContext};
 use crate::query::matching::{PathMatch, name_stems};
 
@@ -86,8 +87,9 @@ fn substance(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
 fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let weights = &context.weights;
     let of_one = weights.defines_named / context.symbol_count.max(1) as f64;
-    let weight = if context.is_symbol { weights.defines_symbol } else { of_one };
-    candidates.iter().map(|candidate| weight * candidate.defines).collect()
+    let weight = |documents: bool| if context.is_symbol || documents { weights.defines_symbol } else { of_one };
+    let documenting = documenting(candidates, context);
+    candidates.iter().zip(documenting).map(|(candidate, documents)| weight(documents) * candidate.defines).collect()
 }
 
 /// The text holds what was asked for word for word; more so where nothing but this file's kind holds it.

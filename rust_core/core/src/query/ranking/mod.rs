@@ -33,6 +33,7 @@ use crate::query::matching::{PathQuery, name_stems, name_words};
 use crate::query::parsed_query::ParsedQuery;
 
 /// What the rules know of the question.
+#[allow(clippy::struct_excessive_bools)] // each is asked for by itself
 pub struct RankingContext {
     paths: PathQuery,
     /// How many symbols it names.
@@ -49,6 +50,8 @@ pub struct RankingContext {
     is_change: bool,
     /// The question is for what people wrote for people.
     wants_documents: bool,
+    /// The question is a name and hardly more, or short enough for that.
+    is_short: bool,
     /// The question, where it may be the name of a file.
     file_name: String,
     weights: Weights,
@@ -72,6 +75,7 @@ impl RankingContext {
             is_symbol: query.is_symbol,
             is_change: query.is_change,
             wants_documents: false,
+            is_short: query.has_few_words(),
             file_name: if query.text.contains(char::is_whitespace) { String::new() } else { query.text.clone() },
             weights: Weights::default(),
             everywhere: Vec::new(),

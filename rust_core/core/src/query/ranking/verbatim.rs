@@ -259,6 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_tells_of_a_name_comes_before_its_uses_and_behind_code_that_defines_it() {
+        let telling = |path: &str| Signals { prose: true, defines: 1.0, lexical: 0.3, ..candidate(path, 1.0, 1, true) };
+        let using = Signals { lexical: 0.9, dense: 0.7, ..candidate("src/b.py", 1.0, 1, true) };
+        let asked =
+            |text: &str| ParsedQuery { text: text.to_owned(), names: vec!["log_cli".to_owned()], ..ParsedQuery::default() };
+        for text in ["log_cli", "log_cli option"] {
+            assert_eq!(ordered(&[using.clone(), telling("docs/a.rst")], &asked(text))[0], "docs/a.rst", "{text}");
+        }
+        let defining = Signals { defines: 1.0, ..candidate("src/a.py", 1.0, 1, true) };
+        assert_eq!(ordered(&[telling("docs/a.rst"), defining], &asked("log_cli option"))[0], "src/a.py");
+    }
+
+    #[test]
     fn a_qualified_name_is_defined_where_its_holder_is_named_too() {
         let defining = |symbol: &str| Signals { symbol: symbol.to_owned(), defines: 1.0, ..candidate("src/a.py", 0.0, 0, false) };
         let using = Signals { lexical: 0.4, ..candidate("src/b.py", 1.0, 2, true) };

@@ -219,3 +219,33 @@ fn a_comment_whose_lines_read_as_heads_belongs_to_what_follows() {
     let basket = file.chunks.iter().find(|chunk| chunk.definitions.iter().any(|name| name == "Basket"));
     assert_eq!(basket.map(|chunk| chunk.span.start_line), Some(6));
 }
+
+#[test]
+fn a_long_section_is_cut_where_it_names_something_and_a_target_belongs_to_what_it_stands_before() {
+    let text = |n: usize| format!(".. confval:: name_{n}\n\n{}\n\n", "   It says how it is done.\n".repeat(25));
+    let document = format!("Title\n=====\n\n.. _how-to:\n\nSettings\n--------\n\n{}", (0..6).map(text).collect::<String>());
+    let file = chunks_of(Language::RST, &document, &SMALL);
+    let found: Vec<_> = file.chunks.iter().map(|chunk| (chunk.symbol.as_str(), chunk.definitions.clone())).collect();
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let settings = "Title > Settings";
+    let expected = [
+        ("Title", named(&[])),
+        (settings, named(&["how-to", "name_0", "name_1"])),
+        (settings, named(&["name_2", "name_3"])),
+        (settings, named(&["name_4", "name_5"])),
+    ];
+    assert_eq!(found, expected);
+    for chunk in &file.chunks[2..] {
+        assert!(document[chunk.span.start_byte as usize..].starts_with(".. confval::"));
+    }
+}
+
+#[test]
+fn a_target_within_a_heading_is_that_headings() {
+    let file =
+        chunks_of(Language::MARKDOWN, "# First <a id=\"one\"></a>\n## Second\nText.\n<a id=\"old\"></a>\n\n## Third\n", &SMALL);
+    let found: Vec<_> = file.chunks.iter().map(|chunk| (chunk.symbol.as_str(), chunk.definitions.join(" "))).collect();
+    let names: Vec<_> = found.iter().map(|(symbol, names)| (symbol.rsplit(" > ").next().unwrap(), names.as_str())).collect();
+    assert_eq!(names[1..], [("Second", ""), ("Third", "old")]);
+    assert_eq!(names[0].1, "one");
+}
