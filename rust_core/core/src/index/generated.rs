@@ -97,6 +97,19 @@ static TAKEN_FROM: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Of so many lines one such at least.
 const ONE_IN: usize = 8;
+/// How a bundler's output begins behind its comments: Rollup's, webpack's and Browserify's.
+static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
+    let exports = r#"(?:typeof exports\s*={2,3}\s*["']object["']|["']object["']\s*={2,3}\s*typeof exports)"#;
+    let module = r#"(?:typeof module\s*!={1,2}\s*["']undefined["']|["']undefined["']\s*!={1,2}\s*typeof module)"#;
+    regex(&format!(
+        r#"(?-u)^[;!+(\s]*(?:function\s*\(\w+,\s*\w+\)\s*\{{\s*(?:["']use strict["'];\s*)?{exports}\s*&&\s*{module}\s*\?|function webpackUniversalModuleDefinition\(|(?:function\s*\(modules\)|\(\)\s*=>)\s*\{{\s*// webpackBootstrap|function\s*\(\w\)\s*\{{\s*if\s*\({exports}\s*&&\s*{module}\))"#
+    ))
+});
+/// How minified code begins, by whatever it is laid out again: a function with no name at all, of letters.
+static MINIFIED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?-u)^(?:[;(]*!\s*\(?\s*function\s*\((?:\w(?:,\s*\w)*)?\)|[;(]*function\s*\(\w(?:,\s*\w)+\))\s*\{"));
+/// What a minifier leaves before it, by which a library is known.
+static BANNER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)^\s*/\*(?:!|[^/]*@(?:license|preserve)\b).*?\d\.\d"));
 /// A template, whose output is what says it.
 static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| regex(r"\{\{[ .-]*\w|\$\{|<%|%s|\bby \{"));
 
@@ -121,7 +134,7 @@ pub fn says_generated(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let end = (0..=LOOKED_AT.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
     let head = &text[..end];
-    if PAGE.is_match(head) || is_taken(head) {
+    if PAGE.is_match(head) || is_taken(head) || is_built(head) {
         return true;
     }
     if !WORD.is_match(head) {
@@ -143,6 +156,21 @@ pub fn says_generated(text: &str) -> bool {
         begins = line.is_empty() || line.ends_with(|end: char| !end.is_alphanumeric() && end != ',');
     }
     false
+}
+
+/// Whether a bundler or a minifier made a text, as the releases of libraries are that others put among their own files.
+fn is_built(head: &str) -> bool {
+    let mut code = head.trim_start();
+    loop {
+        let after = match code.strip_prefix("/*") {
+            Some(rest) => rest.split_once("*/").map(|(_, after)| after),
+            None if code.starts_with("//") => code.split_once('\n').map(|(_, after)| after),
+            None => break,
+        };
+        let Some(after) = after else { return false };
+        code = after.trim_start();
+    }
+    BUNDLE.is_match(code) || (MINIFIED.is_match(code) && BANNER.is_match(&head[..head.len() - code.len()]))
 }
 
 /// Whether a text was taken from other files, line by line.
@@ -257,6 +285,32 @@ mod tests {
             &"<message>\n    <location filename=\"../a.cpp\" line=\"43\"/>\n    <source>Open</source>\n</message>\n".repeat(5),
         ] {
             check(text, true);
+        }
+    }
+
+    #[test]
+    fn what_bundlers_and_minifiers_made_is_generated() {
+        let umd = "(function (global, factory) {\n  typeof exports === 'object' && typeof module !== 'undefined'\n    ? (module.exports = factory())\n";
+        for text in [
+            &format!("/*!\n * Shop v2.5.16\n */\n{umd}"),
+            &format!("// Shop, copyright (c) by its authors\n\n{umd}"),
+            "!function(t,e){\"object\"==typeof exports&&\"undefined\"!=typeof module?module.exports=e():t.Shop=e()}",
+            "(function webpackUniversalModuleDefinition(root, factory) {\n",
+            "/******/ (() => { // webpackBootstrap\n",
+            "(function(f){if(typeof exports===\"object\"&&typeof module!==\"undefined\"){module.exports=f()}",
+            "/*! Shop v3.4.1 | (c) its authors | MIT */\n!(function(e, t) {\n  \"use strict\";\n",
+        ] {
+            check(text, true);
+        }
+        for text in [
+            "/*! shop v1.5.1 | MIT license */\n(function(root, factory) {\n  if (typeof exports == \"object\") {\n",
+            "/*!\n * Shop v2.2.0\n */\n;(function (factory) {\n  var registered;\n",
+            "/*! Shop v1.0 */\n(function ($) {\n",
+            "!function (a, b) {\n  run();\n}();\n",
+            "// v1.0\n!function (a, b) {\n",
+            "/* only a comment",
+        ] {
+            check(text, false);
         }
     }
 
