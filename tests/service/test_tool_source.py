@@ -25,7 +25,7 @@ from carrel.model.fakes import FakeAuditLog, FakeChatModel
 from carrel.model.types import Budget, Query
 from carrel.policy.audit import AuditTrail
 from carrel.question.routing_rules import span_of_time
-from carrel.service import queries, workspace_tools
+from carrel.service import queries, routed, workspace_tools
 from carrel.service.asks import AskRequest, ask
 from carrel.service.context_request import ContextRequest
 from carrel.service.context_service import context
@@ -62,6 +62,7 @@ async def workspace(
         "utf-8",
     )
     monkeypatch.setattr(settings_files, "user_files", lambda: (own, tmp_path / "none.json"))
+    monkeypatch.setattr(routed, "TOOL_SECONDS", 60.0)  # its server starts beside other tests
     session = Session(composition, longest_match)
     session.configure({})
     root = write_files(tmp_path / "shop", SHOP)

@@ -100,6 +100,15 @@ struct Directive<'a> {
     names: Vec<String>,
 }
 
+/// How one directive is used in a text.
+#[derive(Default)]
+struct Uses {
+    count: usize,
+    names: HashSet<String>,
+    /// Whether one of them at least describes what it names.
+    describe: bool,
+}
+
 /// Return the places that `text` defines by name, in its order.
 pub fn named_places(text: &str, language: Language) -> Vec<NamedPlace> {
     let targets: &Regex = match language {
@@ -110,10 +119,9 @@ pub fn named_places(text: &str, language: Language) -> Vec<NamedPlace> {
         _ => &OF_RST,
     };
     let lines = lines(text);
-    let mut found = Vec::new();
+    let mut places = Vec::new();
     let mut directives = Vec::new();
-    // A directive's names are those of all uses; whether one of them describes something.
-    let mut kinds: HashMap<&str, (usize, HashSet<String>, bool)> = HashMap::new();
+    let mut kinds: HashMap<&str, Uses> = HashMap::new();
     let fences = match language {
         Language::MARKDOWN => "`~",
         Language::ASCIIDOC => "`-.+/",
@@ -132,25 +140,25 @@ pub fn named_places(text: &str, language: Language) -> Vec<NamedPlace> {
             shown.after(line, kind);
             let own = kind.rsplit(':').next().unwrap_or(kind);
             if !names.is_empty() && !NO_NAMES.contains(&kind.to_lowercase().as_str()) && !SCOPES.contains(&own) {
-                let known = kinds.entry(kind).or_default();
-                known.0 += 1;
-                known.1.extend(names.first().cloned());
+                let uses = kinds.entry(kind).or_default();
+                uses.count += 1;
+                uses.names.extend(names.first().cloned());
                 // What belongs to a domain, as `py:attribute`, describes whatever stands below.
-                known.2 |= kind.contains(':') || describes(&lines[number..], &names);
+                uses.describe |= kind.contains(':') || describes(&lines[number..], &names);
                 directives.push(Directive { kind, at: *at, below, names });
             }
             continue;
         }
-        let names: Vec<String> = targets.captures_iter(line).filter_map(|found| target(&found)).collect();
+        let names: Vec<String> = targets.captures_iter(line).filter_map(|captures| target(&captures)).collect();
         if !names.is_empty() {
-            found.push(NamedPlace { start: *at, below, names });
+            places.push(NamedPlace { start: *at, below, names });
         }
     }
-    let is_used = |kind: &str| kinds.get(kind).is_some_and(|(uses, names, describes)| *describes && 2 * names.len() > *uses);
-    let described = directives.into_iter().filter(|directive| is_used(directive.kind));
-    found.extend(described.map(|Directive { at, below, names, .. }| NamedPlace { start: at, below, names }));
-    found.sort_by_key(|place| place.start);
-    found
+    let is_described = |kind: &str| kinds.get(kind).is_some_and(|uses| uses.describe && 2 * uses.names.len() > uses.count);
+    let described = directives.into_iter().filter(|directive| is_described(directive.kind));
+    places.extend(described.map(|Directive { at, below, names, .. }| NamedPlace { start: at, below, names }));
+    places.sort_by_key(|place| place.start);
+    places
 }
 
 fn lines(text: &str) -> Vec<(usize, &str)> {
@@ -200,8 +208,8 @@ impl<'a> Shown<'a> {
             self.fence = Some(run);
             return true;
         }
-        if let Some(said) = body.strip_suffix("::") {
-            self.after(line, said.strip_prefix("..").map_or("code", str::trim));
+        if let Some(before) = body.strip_suffix("::") {
+            self.after(line, before.strip_prefix("..").map_or("code", str::trim));
         }
         false
     }
@@ -214,8 +222,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn target(found: &regex::Captures<'_>) -> Option<String> {
-    let name = found.iter().skip(1).flatten().next()?.as_str().trim();
+fn target(captures: &regex::Captures<'_>) -> Option<String> {
+    let name = captures.iter().skip(1).flatten().next()?.as_str().trim();
     (!name.is_empty() && name.len() <= LONGEST && !name.contains("://")).then(|| name.to_owned())
 }
 
@@ -229,9 +237,9 @@ fn describes(lines: &[(usize, &str)], names: &[String]) -> bool {
     let rest = lines.iter().skip(1).take(MOST_LINES).map(|(_, line)| line.trim_end());
     let mut rest = rest.skip_while(|line| !line.is_empty() && (indent(line) > own || line.starts_with(':')));
     let Some(next) = rest.find(|line| !line.is_empty()) else { return false };
-    let said = next.trim_start();
+    let first = next.trim_start();
     let is_below = indent(next) > own || is_fenced;
-    let is_prose = said.starts_with(|c: char| c.is_uppercase() || "`*|:".contains(c)) && said.contains(' ');
+    let is_prose = first.starts_with(|c: char| c.is_uppercase() || "`*|:".contains(c)) && first.contains(' ');
     if is_below { is_prose } else { names.iter().any(|name| says(next, name)) }
 }
 
