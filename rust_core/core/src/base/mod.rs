@@ -1,4 +1,4 @@
-//! Basics that know nothing of an index: errors, cancellation, values, languages, words, tokens, SIMD kernels.
+//! Basics that know nothing of an index: errors, cancellation, values, languages, words, patterns, tokens, SIMD kernels.
 
 pub mod cancel;
 pub mod clock;
@@ -9,6 +9,7 @@ pub mod language;
 pub mod lines;
 pub mod masked_text;
 pub mod memory;
+pub mod patterns;
 pub mod simd;
 pub mod sync;
 pub mod system_fault;

@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
+use crate::base::patterns::regex;
+
 /// So far into a text it is looked for.
 const LOOKED_AT: usize = 6_000;
 const MOST_LINES: usize = 80;
@@ -119,10 +121,6 @@ static LOCK_NAME: LazyLock<Regex> =
 /// A hash of a file, as lock files have them.
 static DIGEST: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?-u)\b(?:[0-9a-f]{40,}\b|(?:sha(?:1|256|384|512)|h1)[-:][\w+/=]{24,})"));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern above is valid")
-}
 
 /// What generators say is ASCII: with all letters of Unicode the patterns would take longer to compile than many a folder to index.
 fn set(patterns: &[&str]) -> RegexSet {

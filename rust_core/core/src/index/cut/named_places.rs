@@ -1,7 +1,7 @@
-//! What a document defines by name: described objects (`.. confval:: x`, `.. function:: f(a)`, `MyST`'s `{confval} x`) and targets
+//! Find what a document defines by name: described objects (`.. confval:: x`, `.. function:: f(a)`, `MyST`'s `{confval} x`) and targets
 //! (`.. _label:`, `(label)=`, `[[anchor]]`, `[#id]`, `<a name="x">`, `{#id}`, `:CUSTOM_ID:`, `<<x>>`, Vim's `*tag*`).
 //!
-//! Which directives describe something tells their form: one name or signature behind them, that no other use of the directive
+//! Directives that describe something are known by their form: one name or signature behind them, that no other use of the directive
 //! repeats, and prose below, or a line that says the name. In one file a directive is used in one way: what holds for one of its uses
 //! holds for all.
 
@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::names::Name;
 use crate::base::language::Language;
+use crate::base::patterns::regex;
 
 /// A place that documents say the name of.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,10 +88,6 @@ static OF_MARKDOWN: LazyLock<Regex> = LazyLock::new(|| {
 static OF_ASCIIDOC: LazyLock<Regex> = LazyLock::new(|| regex(r"^\[\[([^\],\s]+)(?:,[^\]]*)?\]\]|^\[[\w-]*#([\w:-]+)[^\]]*\]$"));
 static OF_ORG: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^[ \t]*:CUSTOM_ID:[ \t]+(\S+)$|<<([^<>\n]+)>>"));
 static OF_VIM: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|[ \t])\*([^*\s|]+)\*"));
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern above is valid")
-}
 
 /// A directive that may describe what it names.
 struct Directive<'a> {

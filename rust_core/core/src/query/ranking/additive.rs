@@ -1,6 +1,5 @@
 //! Additive rules: what each candidate gains.
 
-use super::multiplicative::documenting;
 use super::{Candidate, RankingContext};
 use crate::query::matching::{PathMatch, name_stems};
 
@@ -88,7 +87,7 @@ fn name_match(candidates: &[Candidate], context: &RankingContext) -> Vec<f64> {
     let weights = &context.weights;
     let of_one = weights.defines_named / context.symbol_count.max(1) as f64;
     let weight = |documents: bool| if context.is_symbol || documents { weights.defines_symbol } else { of_one };
-    let documenting = documenting(candidates, context);
+    let documenting = context.documenting(candidates);
     candidates.iter().zip(documenting).map(|(candidate, documents)| weight(documents) * candidate.defines).collect()
 }
 

@@ -108,6 +108,22 @@ impl RankingContext {
     fn rivals_of<'a>(&'a self, candidates: &'a [Candidate]) -> &'a [Candidate] {
         if self.everywhere.is_empty() { candidates } else { &self.everywhere }
     }
+
+    /// Tell whether an ordinary file defines what is asked for.
+    fn is_defined(&self, candidates: &[Candidate]) -> bool {
+        self.rivals_of(candidates).iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0)
+    }
+
+    /// Tell of each candidate whether it is a document for people that says by name what the question asks for, which is a name and
+    /// hardly more. Code that defines a name alone comes first all the same (`definitions_first`).
+    fn documenting(&self, candidates: &[Candidate]) -> Vec<bool> {
+        let is_asked = !self.is_change && (!self.file_name.is_empty() || (self.is_short && !self.is_defined(candidates)));
+        let is_meant = |candidate: &Candidate| {
+            let is_current = |kind: &PathKind| !matches!(kind, PathKind::Test | PathKind::Changes);
+            candidate.prose && candidate.defines >= 1.0 && candidate.kinds().iter().all(is_current)
+        };
+        candidates.iter().map(|candidate| is_asked && is_meant(candidate)).collect()
+    }
 }
 
 /// What is open in the editor.

@@ -42,35 +42,17 @@ pub(super) fn path_priors(candidates: &[Candidate], context: &RankingContext) ->
         .collect()
 }
 
-/// For each candidate whether it is a document for people that says by name what the question asks for, which is a name and hardly
-/// more. Code that defines a name alone comes first all the same (`definitions_first`).
-pub(super) fn documenting(candidates: &[Candidate], context: &RankingContext) -> Vec<bool> {
-    let is_asked =
-        !context.is_change && (!context.file_name.is_empty() || (context.is_short && !is_defined(candidates, context)));
-    let is_meant = |candidate: &Candidate| {
-        let is_current = |kind: &PathKind| !matches!(kind, PathKind::Test | PathKind::Changes);
-        candidate.prose && candidate.defines >= 1.0 && candidate.kinds().iter().all(is_current)
-    };
-    candidates.iter().map(|candidate| is_asked && is_meant(candidate)).collect()
-}
-
-/// Whether an ordinary file defines what is asked for.
-fn is_defined(candidates: &[Candidate], context: &RankingContext) -> bool {
-    context.rivals_of(candidates).iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0)
-}
-
 /// The prior of the path, as far as no evidence outweighs it: what only such a file defines or holds word for word is what was asked
 /// for. A change is described in words that its test repeats.
 fn path_penalty(candidates: &[Candidate], context: &RankingContext, _: &EditorContext) -> Vec<f64> {
-    let is_elsewhere = is_defined(candidates, context);
+    let is_elsewhere = context.is_defined(candidates);
     let evidence = |candidate: &Candidate, documents: bool| {
         let is_meant = !context.is_change && candidate.defines >= 1.0 && !is_elsewhere;
         if is_meant || documents { 1.0 } else { candidate.verbatim_evidence.unrivalled }
     };
-    let documenting = documenting(candidates, context);
     candidates
         .iter()
-        .zip(documenting)
+        .zip(context.documenting(candidates))
         .map(|(candidate, documents)| candidate.prior.powf(1.0 - evidence(candidate, documents)))
         .collect()
 }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::base::patterns::regex;
 use crate::base::types::ChunkKind;
 use crate::index::cut::names::{Name, one_line};
 use crate::index::cut::piece::{Joins, Piece};
@@ -54,10 +55,6 @@ static CREATE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bcreate\s"));
 static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\bcreate\s+table\s+(?:tempdb\.\S{0,20})?#|\bcreate\s+(?:(?:local|global)\s+)?temp(?:orary)?\s+table\s")
 });
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern above is valid")
-}
 
 pub fn is_word(word: &str, known: &str) -> bool {
     word.eq_ignore_ascii_case(known)
