@@ -88,6 +88,7 @@ export class Editor {
         '--headless',
         '--no-sandbox',
         '--disable-gpu',
+        '--force-prefers-reduced-motion', // what moves is drawn by the processor here
         '--disable-background-networking',
         '--no-first-run',
         '--disable-component-update',
