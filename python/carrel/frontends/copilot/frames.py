@@ -25,7 +25,7 @@ LONGEST_INSPECTED = 64 << 20
 
 # Some clients write "/" as "\/".
 _METHOD = lazy_pattern(rb'"method"\s*:\s*"([$\w]+(?:\\?/\w+)*)"')
-_LENGTH = lazy_pattern(rb"^([ \t]*content-length[ \t]*:[ \t]*)\d+", re.IGNORECASE | re.MULTILINE)
+_LENGTH = lazy_pattern(rb"((?:\A|(?<=\r\n))[^\S\n]*content-length[^\S\n]*:[^\S\n]*)(.*)(?=\r\n)", re.IGNORECASE)
 
 
 class Frame(Struct, frozen=True):
@@ -40,8 +40,8 @@ class Frame(Struct, frozen=True):
         return bytes(memoryview(self.raw)[self.start :])
 
     def with_body(self, body: bytes) -> bytes:
-        """Return the frame with another body: only the length in its header changes."""
-        header = _LENGTH.sub(lambda match: match[1] + b"%d" % len(body), bytes(self.raw[: self.start]), count=1)
+        """Return the frame with another body: only the length in its header changes, wherever it stands there."""
+        header = _LENGTH.sub(lambda match: match[1] + b"%d" % len(body), bytes(self.raw[: self.start]))
         return header + body
 
     def methods(self) -> list[str]:
@@ -99,12 +99,9 @@ class FrameReader:
             searched = max(len(self._buffer) - 3, 0)
             if len(self._buffer) > _LONGEST_HEADER or not self._more():
                 return None
-        for line in bytes(self._buffer[:end]).split(b"\r\n"):
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length":
-                value = value.strip()
-                return (end + 4, int(value)) if value.isdigit() and len(value) < 16 else None
-        return None
+        lengths = {value.strip() for _, value in _LENGTH.findall(bytes(self._buffer[: end + 2]))}
+        length = lengths.pop() if len(lengths) == 1 else b""  # of several the two ends may mean different ones
+        return (end + 4, int(length)) if length.isdigit() and len(length) < 16 else None
 
     def _whole(self, size: int) -> bytes | bytearray | None:
         buffer = self._buffer
