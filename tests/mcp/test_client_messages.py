@@ -48,6 +48,18 @@ def taken(line: bytes) -> list[dict[str, Any] | NoMessage]:
     return list(messages_of(io.BytesIO(line)))
 
 
+@pytest.mark.parametrize("digits", [4_300, 4_301, 100_000])
+def test_a_request_keeps_its_id_whatever_number_it_holds(digits: int) -> None:
+    number = b"-" + b"7" * digits
+    line = b'{"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "x", "arguments": {"limit": %b}}}'
+    [message] = taken(line % number)
+    assert isinstance(message, dict)
+    assert message["id"] == "a"
+    assert answered(message) == "a"
+    [message] = taken(b'{"jsonrpc": "2.0", "id": %b, "method": "ping"}' % number)
+    assert isinstance(message, NoMessage) == (digits > 4_300)
+
+
 NO_ANSWER = ["none"]
 """No id is a list."""
 

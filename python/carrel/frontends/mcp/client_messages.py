@@ -57,12 +57,20 @@ def unreadable(message: dict[str, Any]) -> NoMessage | None:
 
 def _messages_in(line: bytes) -> Iterator[dict[str, Any] | NoMessage]:
     try:
-        value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
+        value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"), parse_int=_whole_number)
     except (ValueError, RecursionError):
         yield NoMessage(_PARSE_ERROR, "a line is no JSON, or is nested too deep")
         return
     for message in value if isinstance(value, list) and value else [value]:
         yield _wrong_with(message) or message
+
+
+def _whole_number(digits: str) -> int | float:
+    """Return a number; one of more digits than Python reads is infinite, so that its request keeps its id."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def _wrong_with(message: Any) -> NoMessage | None:
