@@ -87,14 +87,27 @@ def test_context_is_byte_true_in_a_pipe_and_harmless_on_a_terminal(run: Run, pro
 def test_no_two_names_that_differ_in_what_has_no_width_look_the_same() -> None:
     drawn = random.SystemRandom()
     formats = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"]
-    kept = "\u00ad\u200c\u200d\u180e"  # of words, scripts and emoji
-    unseen = [sign for sign in formats if unicodedata.bidirectional(sign) == "BN" and sign not in kept]
-    for sign in drawn.sample(unseen, 60):
-        assert f"{ord(sign):x}" in one_line(f"auth{sign}.py")
+    unseen = [sign for sign in formats if unicodedata.bidirectional(sign) == "BN"]
+    unseen += [*"\u034f\u115f\u1160\u3164\uffa0", *map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))]
+    for sign in (*drawn.sample(unseen, 60), *"\u00ad\u180e\u200c\u200d\ufe0f"):
+        for name in (
+            f"auth{sign}.py",
+            f"{sign}auth.py",
+            f"auth.py{sign}",
+            f"größe{sign}.py",
+            f"1{sign}2",
+            f"👍\ufe0f{sign}{sign}a",
+        ):
+            assert f"{ord(sign):x}" in one_line(name), ascii(name)
 
 
 def test_tabs_and_other_letters_stay_as_they_are() -> None:
-    assert one_line("\tif größe > 中:  # ✓ 👍🏽") == "\tif größe > 中:  # ✓ 👍🏽"
+    for text in (
+        "\tif größe > 中:  # ✓ 👍🏽",
+        "❤\ufe0f\u200d🔥 👨\u200d👩\u200d👧 1\ufe0f\u20e3 ©\ufe0f",
+        "می\u200cشود क्\u200dष 葛\U000e0100",
+    ):
+        assert one_line(text) == text
 
 
 @posix_only
