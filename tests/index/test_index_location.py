@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.frontends.cli.terminal import posix_only
 
 from carrel.index import index_location
 from carrel.index.index_location import KEEP_GONE_SECONDS, clean_up, discard, folder_name, locate, prepare
@@ -63,6 +64,24 @@ def test_a_workspace_on_a_network_mount_is_kept_in_the_cache(tmp_path: Path, mon
     location = locate(tmp_path, Settings(storage="workspace", cache_folder=str(tmp_path / "local")))
     assert not location.in_workspace
     assert "network mount" in location.problems[0]
+
+
+@posix_only
+def test_nobody_else_reads_indexes_or_puts_others_in_their_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = os.umask(0)
+    try:
+        prepare(locate(tmp_path, in_cache(tmp_path / "cache")), tmp_path)
+    finally:
+        os.umask(before)
+    assert {(tmp_path / "cache" / name).stat().st_mode & 0o777 for name in ("", "indexes")} == {0o700}
+    monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1000)
+    for planted in ("outer", "outer/indexes"):
+        (tmp_path / planted).mkdir()
+        if tmp_path.stat().st_uid == 0:
+            os.chown(tmp_path / planted, 4321, -1)
+        with pytest.raises(PermissionError, match="belongs to somebody else"):
+            prepare(locate(tmp_path, in_cache(tmp_path / "outer")), tmp_path)
+        assert not list((tmp_path / planted).iterdir())
 
 
 def test_only_indexes_of_folders_long_gone_are_deleted(tmp_path: Path) -> None:

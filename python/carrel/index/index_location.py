@@ -82,13 +82,17 @@ def folder_name(root: Path) -> str:
 def prepare(location: IndexLocation, root: Path) -> None:
     """Create the folder with its labels and note that it is in use; raises OSError where nothing can be written."""
     directory = location.directory
-    directory.mkdir(parents=True, exist_ok=True)
     if location.in_workspace:
+        directory.mkdir(parents=True, exist_ok=True)
         _write_once(directory / ".gitignore", "*\n")
         _write_once(directory / "CACHEDIR.TAG", _CACHEDIR_TAG)
         return
     parent = directory.parent
-    _check_owner(parent)
+    # Others would learn from an index what is in folders that they may not read. Who owns the outer folder may swap the inner.
+    for folder in (parent.parent, parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_owner(folder, parent)
+    directory.mkdir(exist_ok=True)
     _write_once(parent / "CACHEDIR.TAG", _CACHEDIR_TAG)
     _write_once(parent / "README.txt", _README)
     # Rewritten at each opening: its time is the last use.
@@ -166,16 +170,17 @@ def _write_once(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _check_owner(folder: Path) -> None:
+def _check_owner(folder: Path, inner: Path) -> None:
     """Refuse a folder that somebody else owns: in a shared temporary folder another user could have made it first.
 
-    The system's administrator may own it, who can do everything anyway.
+    The system's administrator may own it, who can do everything anyway. The inner one is no link, and nobody else's to write.
     """
     if not hasattr(os, "getuid"):
         return
     state = folder.lstat()
     loose, is_mine = state.st_mode & 0o022, state.st_uid == os.getuid()
-    if stat.S_ISLNK(state.st_mode) or not (is_mine or (state.st_uid == 0 and not loose)):
+    inner_is_doubtful = folder == inner and (stat.S_ISLNK(state.st_mode) or (loose and not is_mine))
+    if inner_is_doubtful or not (is_mine or state.st_uid == 0):
         raise PermissionError(f"{folder} belongs to somebody else; set `cacheFolder` to a folder of your own")
-    if loose:
+    if loose and folder == inner:
         folder.chmod(0o700)
