@@ -215,11 +215,11 @@ def _lines(title: str, unit: str, *, shows_text: bool, every_s: float = 5.0) -> 
 # Joiners and selectors of variants belong to emoji and to scripts such as Arabic and Devanagari; beside a Latin letter, or after
 # another, they only make two names look the same. `#` with a selector may be a keycap, and so may a digit.
 _LATIN = "\x00-\xa8\xaa-\xad\xaf-\u02ff"
-_JOINERS, _SELECTORS = "\u200c\u200d", "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-# C0 and C1 but the tab, bidirectional controls, line and paragraph separators, halves of characters; signs without a width, fillers,
-# tags.
+_JOINERS, _SELECTORS = "\u200c\u200d", "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+# C0 and C1 but the tab, bidirectional controls, line and paragraph separators, halves of characters; signs without a width, tags,
+# fillers.
 _OBEYED = lazy_pattern(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
     f"|(?<![^{_LATIN}{_JOINERS}])[{_JOINERS}]|[{_JOINERS}](?![^{_LATIN}])"
