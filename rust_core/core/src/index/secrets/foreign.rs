@@ -92,7 +92,8 @@ pub(super) fn name_at(text: &[u8], start: usize, end: usize) -> Option<Name> {
 
 /// Tell whether a label ends with one of the words: `Hasło`, `mot de passe`, `Пароль администратора` doesn't.
 pub(super) fn is_password(label: &str) -> bool {
-    let words = words_of(&label.to_lowercase().replace(' ', "_"));
+    let label = label.to_lowercase();
+    let words = words_of(&label);
     (0..words.len()).any(|first| WORDS.contains(&words[first..].join(" ")))
 }
 

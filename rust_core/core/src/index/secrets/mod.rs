@@ -26,7 +26,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Match};
+use aho_corasick::Anchored;
+use aho_corasick::automaton::{Automaton, StateID};
+use aho_corasick::dfa::DFA;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -79,7 +81,7 @@ enum Look {
 
 struct RuleSet {
     /// Finds the beginnings of all words.
-    automaton: AhoCorasick,
+    automaton: DFA,
     /// By the beginning that was found: the words that may stand there, and what they call for.
     words: Vec<Vec<(String, Look)>>,
     rules: Vec<Rule>,
@@ -110,17 +112,31 @@ impl RuleSet {
             let beginning = word.chars().take(BEGINNING).collect::<String>().to_ascii_lowercase();
             by_beginning.entry(beginning).or_default().push((word, look));
         }
-        let builder = |kind| AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(by_beginning.keys());
-        let automaton = builder(AhoCorasickKind::DFA).or_else(|_| builder(AhoCorasickKind::NoncontiguousNFA));
+        let automaton = DFA::builder().ascii_case_insensitive(true).prefilter(false).build(by_beginning.keys());
         Self { automaton: automaton.expect("a few hundred short words"), words: by_beginning.into_values().collect(), rules }
     }
 
-    /// Return what the words call for that stand where the automaton found their beginning: the end of each, and its look.
-    fn looks_at<'a>(&'a self, text: &'a [u8], hit: &Match) -> impl Iterator<Item = (usize, Look)> + 'a {
-        let start = hit.start();
-        self.words[hit.pattern().as_usize()].iter().filter_map(move |(word, look)| {
-            let end = start + word.len();
-            rules::is_word(word, text.get(start..end)?).then_some((end, *look))
+    /// Return where the next beginning of a word ends. The library's own search takes twice as many instructions a byte.
+    #[inline(never)]
+    fn next_beginning(&self, text: &[u8], at: usize, state: &mut StateID) -> Option<usize> {
+        let mut here = *state;
+        let length = text[at..].iter().position(|&byte| {
+            here = self.automaton.next_state(Anchored::No, here, byte);
+            self.automaton.is_match(here)
+        });
+        *state = here;
+        length.map(|length| at + length + 1)
+    }
+
+    /// Return what the words call for whose beginnings end at `at`: the place of each, and its look.
+    fn looks_at<'a>(&'a self, text: &'a [u8], at: usize, state: StateID) -> impl Iterator<Item = (usize, usize, Look)> + 'a {
+        let beginnings = (0..self.automaton.match_len(state)).map(move |i| self.automaton.match_pattern(state, i));
+        beginnings.flat_map(move |beginning| {
+            let start = at - self.automaton.pattern_len(beginning);
+            self.words[beginning.as_usize()].iter().filter_map(move |(word, look)| {
+                let end = start + word.len();
+                rules::is_word(word, text.get(start..end)?).then_some((start, end, *look))
+            })
         })
     }
 }
@@ -192,9 +208,11 @@ impl Detector {
         let mut searched = vec![0; set.rules.len()];
         let mut manifest_end = 0;
         let mut add = |rule: &str, (start, end): (usize, usize)| found.push(SecretMatch { start, end, rule: rule.to_owned() });
-        for hit in set.automaton.find_overlapping_iter(bytes) {
-            let start = hit.start();
-            for (end, look) in set.looks_at(bytes, &hit) {
+        let mut state = set.automaton.start_state(Anchored::No).expect("words may begin anywhere");
+        let mut at = 0;
+        while let Some(next) = set.next_beginning(bytes, at, &mut state) {
+            at = next;
+            for (start, end, look) in set.looks_at(bytes, at, state) {
                 match look {
                     Look::Name => around.secrets(start, end).iter().for_each(|(rule, range)| add(rule, *range)),
                     Look::ForeignName => around.foreign_secrets(start, end).iter().for_each(|(rule, range)| add(rule, *range)),

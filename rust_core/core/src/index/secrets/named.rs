@@ -2,7 +2,7 @@
 
 use super::bindings::literals;
 use super::literals::bare_value;
-use super::operators::{LONGEST_NAME, is_name, operator};
+use super::operators::{LONGEST_NAME, is_any, is_name, operator};
 use super::surroundings::{Surroundings, is_in_line};
 use super::values::{Class, Style, is_secret};
 
@@ -178,7 +178,7 @@ pub(super) fn is_mention(text: &[u8], (from, to, _): Name, style: Style) -> bool
 /// Return the name around `start..end`, and what it promises.
 pub(super) fn name_at(text: &[u8], start: usize, end: usize, style: Style) -> Option<Name> {
     let (from, to) = name_around(text, start, end)?;
-    let class_at = |first: usize| class_of(&std::str::from_utf8(&text[first..to]).ok()?.replace(' ', "_"));
+    let class_at = |first: usize| class_of(std::str::from_utf8(&text[first..to]).ok()?);
     // In texts for people a name is of several words: `API key`.
     let of_words = || {
         let label = with_word_before(text, from);
@@ -212,24 +212,25 @@ fn with_word_before(text: &[u8], from: usize) -> usize {
 /// Tell what a name promises.
 pub(super) fn class_of(name: &str) -> Option<Class> {
     let words = words_of(name);
-    let mut words: &[String] = &words;
+    let mut words: &[&str] = &words;
     while let [rest @ .., last] = words
         && !rest.is_empty()
-        && (WHICH.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
+        && (is_any(last.as_bytes(), WHICH) || last.bytes().all(|b| b.is_ascii_digit()))
     {
         words = rest;
     }
-    if words.iter().any(|word| word == "public") {
+    if words.iter().any(|word| word.eq_ignore_ascii_case("public")) {
         return None;
     }
     let (last, before) = words.split_last()?;
-    let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let last = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let last = last.as_str();
+    let follows = |words: &[&str]| before.last().is_some_and(|word| is_any(word.as_bytes(), words));
     if PASSWORDS.contains(&last) || PASSWORD_ENDINGS.iter().any(|ending| last.ends_with(ending)) {
         return Some(Class::Password);
     }
     if last == "auth" {
-        let bearer = before.last().is_some_and(|word| word == "bearer");
-        return Some(if bearer { Class::Token } else { Class::Login });
+        return Some(if follows(&["bearer"]) { Class::Token } else { Class::Login });
     }
     if matches!(last, "secret" | "secrets") || last.ends_with("secret") {
         return Some(Class::Secret);
@@ -237,28 +238,26 @@ pub(super) fn class_of(name: &str) -> Option<Class> {
     if TOKENS.contains(&last) || TOKEN_ENDINGS.iter().any(|ending| last.ends_with(ending)) {
         return Some(Class::Token);
     }
-    let opens = |word: &String| KEYS_OF.contains(&word.as_str());
-    (matches!(last, "key" | "keys") && before.last().is_some_and(opens)).then_some(Class::Token)
+    (matches!(last, "key" | "keys") && follows(KEYS_OF)).then_some(Class::Token)
 }
 
-/// Return the words of a name in small letters: `DB_PASSWORD`, `dbPassword` and `db.password` have the same.
-pub(super) fn words_of(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for part in name.split(['_', '-', '.']).filter(|part| !part.is_empty()) {
+/// Return the words of a name: `DB_PASSWORD`, `dbPassword`, `db.password` and `DB password` have as many.
+pub(super) fn words_of(name: &str) -> Vec<&str> {
+    let mut words = Vec::with_capacity(4);
+    for part in name.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty()) {
         let bytes = part.as_bytes();
         let mut start = 0;
         for at in 1..bytes.len() {
-            let rises = bytes[at - 1].is_ascii_lowercase() && bytes[at].is_ascii_uppercase();
             // `APIKey` is `API` and `Key`.
-            let acronym = bytes[at - 1].is_ascii_uppercase()
-                && bytes[at].is_ascii_uppercase()
-                && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-            if rises || acronym {
-                words.push(part[start..at].to_ascii_lowercase());
+            let begins = bytes[at].is_ascii_uppercase()
+                && (bytes[at - 1].is_ascii_lowercase()
+                    || bytes[at - 1].is_ascii_uppercase() && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase));
+            if begins {
+                words.push(&part[start..at]);
                 start = at;
             }
         }
-        words.push(part[start..].to_ascii_lowercase());
+        words.push(&part[start..]);
     }
     words
 }

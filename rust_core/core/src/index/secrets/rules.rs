@@ -71,8 +71,8 @@ pub(super) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
 
 /// Tell whether `text` is this word: in any case where the word is in small letters.
 pub(super) fn is_word(word: &str, text: &[u8]) -> bool {
-    let any_case = word.bytes().all(|b| !b.is_ascii_uppercase());
-    if any_case { text.eq_ignore_ascii_case(word.as_bytes()) } else { text == word.as_bytes() }
+    let word = word.as_bytes();
+    text.eq_ignore_ascii_case(word) && (text == word || word.iter().all(|b| !b.is_ascii_uppercase()))
 }
 
 impl Rule {
