@@ -71,9 +71,12 @@ def test_nobody_else_reads_indexes_or_puts_others_in_their_place(tmp_path: Path,
     before = os.umask(0)
     try:
         prepare(locate(tmp_path, in_cache(tmp_path / "cache")), tmp_path)
+        assert {(tmp_path / "cache" / name).stat().st_mode & 0o777 for name in ("", "indexes")} == {0o700}
+        (tmp_path / "cache" / "indexes").chmod(0o755)  # of an earlier version
+        prepare(locate(tmp_path, in_cache(tmp_path / "cache")), tmp_path)
+        assert (tmp_path / "cache" / "indexes").stat().st_mode & 0o777 == 0o700
     finally:
         os.umask(before)
-    assert {(tmp_path / "cache" / name).stat().st_mode & 0o777 for name in ("", "indexes")} == {0o700}
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1000)
     for planted in ("outer", "outer/indexes"):
         (tmp_path / planted).mkdir()

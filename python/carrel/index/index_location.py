@@ -182,5 +182,6 @@ def _check_owner(folder: Path, inner: Path) -> None:
     inner_is_doubtful = folder == inner and (stat.S_ISLNK(state.st_mode) or (loose and not is_mine))
     if inner_is_doubtful or not (is_mine or state.st_uid == 0):
         raise PermissionError(f"{folder} belongs to somebody else; set `cacheFolder` to a folder of your own")
-    if loose and folder == inner:
-        folder.chmod(0o700)
+    if is_mine and folder == inner and state.st_mode & 0o077:
+        with contextlib.suppress(OSError):  # a file system without rights
+            folder.chmod(0o700)
