@@ -157,12 +157,28 @@ def delete(chat: Chat) -> Callable[[], None]:
     return put_back
 
 
+def rename_to_secrets(chat: Chat) -> Callable[[], None]:
+    """Give the file a second name, which is one of secrets."""
+    (chat.root / ".env").hardlink_to(chat.root / "auth.py")
+    return (chat.root / ".env").unlink
+
+
+def lead_away(chat: Chat) -> Callable[[], None]:
+    (chat.root / "auth.py").rename(chat.root.parent / "auth.py")
+    (chat.root / "auth.py").symlink_to(chat.root.parent / "auth.py")
+
+    def put_back() -> None:
+        (chat.root.parent / "auth.py").rename(chat.root / "auth.py")
+
+    return put_back
+
+
 def off(chat: Chat) -> Callable[[], None]:
     (chat.root / ".carrel.toml").write_text("ragEnabled = false\n")
     return (chat.root / ".carrel.toml").unlink
 
 
-@pytest.mark.parametrize("forbid", [ignore, exclude, delete, off])
+@pytest.mark.parametrize("forbid", [ignore, exclude, delete, rename_to_secrets, lead_away, off])
 async def test_what_may_not_be_given_any_more_is_not_sent_again(chat: Chat, forbid: Callable[[Chat], Callable[[], None]]) -> None:
     assert "verify(password)" in (await chat.send(user(FIRST)))[0]["content"]
     allow_again = forbid(chat)
