@@ -5,7 +5,7 @@ Words for an index that a run over all files has not finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 FINISH = "Wait for the run that goes on, or start one: `carrel index`."
@@ -28,14 +28,20 @@ HANDFUL = 5
 """A reason that hides no more files than these is told by `carrel status` alone."""
 
 _EXPECTED = frozenset({"link", "empty", "gone", "outside the workspace", "ignored"})
-_FOLDERS = frozenset({"excluded folder", "hidden folder"})
+_SECRET, _EXCLUDED, _HIDDEN = "secret", "excluded folder", "hidden folder"
 _MADE_BY_TOOLS = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 _MOST_FOLDERS = 3
 
 
-def files_left_out(counts: Mapping[str, int], more_than: int = 0) -> str:
-    """Name the reasons that hide more files than `more_than`, the commonest first; empty for none."""
-    return reasons_text({reason: count for reason, count in counts.items() if _is_news(reason) and count > more_than})
+def files_left_out(counts: Mapping[str, int], *, after_run: bool = False) -> str:
+    """Name the reasons that hide files, the commonest first; empty for none.
+
+    After a run: those that hide more than a handful, and secrets from the first one, for a file may only look like one.
+    """
+    least = HANDFUL if after_run else 0
+    news = {reason: count for reason, count in counts.items() if _is_news(reason) and count > least}
+    secrets = sum(count for reason, count in counts.items() if reason.startswith(_SECRET))
+    return reasons_text(news | ({_SECRET: secrets} if secrets and after_run else {}))
 
 
 def reasons_text(counts: Mapping[str, int]) -> str:
@@ -48,10 +54,11 @@ def empty_text(counts: Mapping[str, int]) -> str:
     return f"Nothing is indexed: the folder holds no file to search{f' (left out: {reasons_text(counts)})' if counts else ''}."
 
 
-def folders_left_out(skipped: Iterable[tuple[str, str]]) -> str:
-    """Name the first folders that are left out by names that a person may have given; empty for none."""
-    paths = [path for path, reason in skipped if reason == "excluded folder" and not PurePosixPath(path).name.startswith(".")]
-    folders = [path for path in paths if PurePosixPath(path).name not in _MADE_BY_TOOLS]
+def folders_left_out(skipped: Sequence[tuple[str, str]], *, after_run: bool = False) -> str:
+    """Name the first folders that are left out by names that a person may have given, hidden ones after a run; empty for none."""
+    hidden = [path for path, reason in skipped if reason == _HIDDEN and after_run]
+    named = [path for path, reason in skipped if reason == _EXCLUDED and not PurePosixPath(path).name.startswith(".")]
+    folders = [path for path in named if PurePosixPath(path).name not in _MADE_BY_TOOLS] + hidden
     more = f" and {len(folders) - _MOST_FOLDERS:,} more" if len(folders) > _MOST_FOLDERS else ""
     return ", ".join(folders[:_MOST_FOLDERS]) + more
 
@@ -63,4 +70,4 @@ def is_file_name(text: str) -> bool:
 
 def _is_news(reason: str) -> bool:
     """Tell whether a person may not expect that files are left out for this."""
-    return reason not in _EXPECTED | _FOLDERS and not reason.startswith("secret")
+    return reason not in _EXPECTED | {_EXCLUDED, _HIDDEN} and not reason.startswith(_SECRET)

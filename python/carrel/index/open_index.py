@@ -175,10 +175,10 @@ class OpenIndex(Struct, eq=False, weakref=True):
         """Tell whether the last whole run saw no file that can be indexed, and none is under way."""
         return self.complete and not self.expected and not self.store.failed_count and not self.store.snapshot().files
 
-    def left_out(self, more_than: int = 0) -> str | None:
-        """Say which kinds of files and which folders were not read; None where there are none, or no kind has more files."""
-        files = files_left_out(self.store.skipped_counts(), more_than)
-        folders = folders_left_out(self.store.skipped(_LOOKED_AT))
+    def left_out(self, *, after_run: bool = False) -> str | None:
+        """Say which kinds of files and which folders were not read, to who asked or after a run; None for none worth it."""
+        files = files_left_out(self.store.skipped_counts(), after_run=after_run)
+        folders = folders_left_out(self.store.skipped(_LOOKED_AT), after_run=after_run)
         what = "; ".join(filter(None, (files, f"folders by their names: {folders}" if folders else "")))
         return f"Not read: {what}. `carrel status` names them all." if what else None
 

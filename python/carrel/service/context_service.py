@@ -297,7 +297,7 @@ class Packing:
             packed = request.revise(packed)
         watch.lap("pack")
         doubted = unsure(packed, request, selected.retrieval.confidence, ranking.query.pinned) if hits == from_index else None
-        not_read = None if packed.items or request.trigger != "explicit" else self._index.left_out()
+        not_read = None if packed.items or hits or request.trigger != "explicit" else self._index.left_out()
         notices = [selected.notice, doubted, not_read]
         return answered(packed, selected.retrieval, {**selected.retrieval.stages, **watch.stages}, self.others, notices)
 

@@ -74,8 +74,11 @@ def test_a_tracked_folder_is_no_output(run: Run, project: Path) -> None:
         (project / path).write_text(f"def of_{Path(path).stem}(value):\n    return value + 1  # long enough to be a chunk\n")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     subprocess.run(["git", "add", *read, *others], cwd=project, check=True)
+    (project / ".env").write_text("TOKEN=x\n")
     err = run("index")[2]
-    assert "folders by their names: build/, vendor/" in err
+    assert "Not read: 1 secret; folders by their names: build/, vendor/, .ssh/ and 1 more. " in err
+    err = run("context", "of_planner", "--tokens", "1")[2]
+    assert "Nothing fits the budget" in err, "what was left out isn't why nothing is shown"
     for path in read:
         assert path in places(run, f"of_{Path(path).stem}")
     for path in (*others, "build/made.py", ".state/cached.py"):

@@ -31,7 +31,7 @@ from carrel.frontends.lsp.commands.question_commands import Commands
 from carrel.frontends.lsp.messages.index_messages import FailedFile, IndexResult, StatusResult, VectorsInfo
 from carrel.index.index_opening import secret_options, walk_options
 from carrel.index.indexer import follow_index_blocking
-from carrel.index.left_out import FINISH, HANDFUL, reasons_text, unfinished_text
+from carrel.index.left_out import FINISH, reasons_text, unfinished_text
 from carrel.index.open_index import OpenIndex
 from carrel.model.errors import Cancelled, CarrelError, StoreError, TextRefused
 from carrel.model.native import CancelToken, list_secrets
@@ -102,7 +102,7 @@ def _index(arguments: Namespace, output: Output) -> int:
             f"{report.elapsed_ms / 1000:.2f} s, "
             f"{index.store.bytes_on_disk / 1e6:.1f} MB on disk"
         )
-        if left_out := index.left_out(HANDFUL):
+        if left_out := index.left_out(after_run=True):
             output.note(left_out)
         if report.failed:
             _warn_failed(index.store, report.failed, output)
