@@ -107,6 +107,9 @@ static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?-u)^[;!+(\s]*(?:function\s*\(\w+,\s*\w+\)\s*\{{\s*(?:["']use strict["'];\s*)?{exports}\s*&&\s*{module}\s*\?|function webpackUniversalModuleDefinition\(|(?:function\s*\(modules\)|\(\)\s*=>)\s*\{{\s*// webpackBootstrap|function\s*\(\w\)\s*\{{\s*if\s*\({exports}\s*&&\s*{module}\))"#
     ))
 });
+/// How a source map begins: which lines of which files a bundler or a compiler made a text of (tc39.es/ecma426).
+static SOURCE_MAP: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^\s*\{\s*"version"\s*:\s*3\s*,\s*"(?:sources|file|names|sourceRoot|mappings|sections)"\s*:"#));
 /// How minified code begins, by whatever it is laid out again: a function with no name at all, of letters.
 static MINIFIED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?-u)^(?:[;(]*!\s*\(?\s*function\s*\((?:\w(?:,\s*\w)*)?\)|[;(]*function\s*\(\w(?:,\s*\w)+\))\s*\{"));
@@ -132,7 +135,7 @@ pub fn says_generated(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}');
     let end = (0..=LOOKED_AT.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default();
     let head = &text[..end];
-    if PAGE.is_match(head) || is_taken(head) || is_built(head) {
+    if PAGE.is_match(head) || SOURCE_MAP.is_match(head) || is_taken(head) || is_built(head) {
         return true;
     }
     if !WORD.is_match(head) {
@@ -297,6 +300,8 @@ mod tests {
             "/******/ (() => { // webpackBootstrap\n",
             "(function(f){if(typeof exports===\"object\"&&typeof module!==\"undefined\"){module.exports=f()}",
             "/*! Shop v3.4.1 | (c) its authors | MIT */\n!(function(e, t) {\n  \"use strict\";\n",
+            "{\"version\":3,\"sources\":[\"webpack://Shop/./src/till.styl\"],\"names\":[],\"mappings\":\"AAAA\"}",
+            "{\n  \"version\": 3,\n  \"file\": \"till.css\",\n",
         ] {
             check(text, true);
         }
@@ -307,6 +312,8 @@ mod tests {
             "!function (a, b) {\n  run();\n}();\n",
             "// v1.0\n!function (a, b) {\n",
             "/* only a comment",
+            "{\"version\": 3, \"services\": {}}",
+            "{\"version\": 3, \"filesystem\": \"ext4\"}",
         ] {
             check(text, false);
         }
