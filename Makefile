@@ -33,7 +33,7 @@
 #   make wheels [TARGETS="TARGET …"]  wheels for other platforms, from Linux (docs/platforms.md; needs rustup, gets Zig)
 #   make same-wheel  two builds of the Linux wheel in two folders give the same bytes
 #   make foreign-core [TARGETS="TARGET …"]  the core's tests as programs of other platforms (.ci/foreign-core says what these need)
-#   make windows-smoke arm-smoke  the wheels for Windows and 64-bit Arm, installed and run under Wine and qemu-user
+#   make windows-smoke arm-smoke musl-smoke  the wheels for Windows, 64-bit Arm and musl, installed and run
 #   make lock    refresh requirements/                               make clean   remove what was made
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -43,7 +43,7 @@ BIN := $(VENV)/bin
 PIP := --quiet --disable-pip-version-check --require-hashes
 RUST := Cargo.toml Cargo.lock $(shell find rust_core -name '*.rs' -o -name '*.toml' -o -name '*.bin')
 
-.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test lint-types lint-rust lint-others vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel foreign-core windows-smoke arm-smoke
+.PHONY: demo test test-long fuzz torture lint bench bench-quality bench-scenes bench-changes bench-needles bench-pasted bench-twins bench-languages bench-issues bench-turns bench-usage bench-sources bench-typos bench-confidence bench-spans bench-vague bench-wild dist lock clean setup build rust-test python-test lint-types lint-rust lint-others vscode-test vscode-prompts vscode-incident vscode-python vsix intellij-test mutate compare wheels same-wheel foreign-core windows-smoke arm-smoke musl-smoke
 
 demo: $(VENV)/.built
 	@$(BIN)/carrel demo
@@ -224,6 +224,10 @@ windows-smoke:
 arm-smoke:
 	.ci/wheels aarch64-unknown-linux-gnu
 	.ci/foreign-smoke dist/*-manylinux*_aarch64.whl
+
+musl-smoke:
+	.ci/wheels x86_64-unknown-linux-musl
+	.ci/foreign-smoke dist/*-musllinux*_x86_64.whl
 
 setup: $(VENV)/.installed
 build: $(VENV)/.installed $(VENV)/.built
