@@ -139,6 +139,13 @@ def serve(idle_seconds: float = IDLE_SECONDS) -> int:
     return 0
 
 
+def _inode(path: Path) -> int | None:
+    """Return the number of a file in its file system; None where it is gone."""
+    with contextlib.suppress(OSError):
+        return path.stat().st_ino
+    return None
+
+
 class HookServer:
     """Answers the clients of one user."""
 
@@ -185,12 +192,10 @@ class HookServer:
                 server = await asyncio.start_unix_server(self._connected, path)
             finally:
                 os.umask(before)
-            made = path.stat().st_ino
+            made = _inode(path)
 
             def is_found() -> bool:
-                with contextlib.suppress(OSError):
-                    return path.stat().st_ino == made
-                return False
+                return made is not None and _inode(path) == made
 
             try:
                 yield is_found
