@@ -105,6 +105,17 @@ def test_the_context_keeps_its_budget_and_the_tool_its_form() -> None:
         assert index.search_code("zzqx") == "No relevant code found."
 
 
+def test_a_larger_budget_holds_more_places_unless_the_caller_says_how_many() -> None:
+    with carrel.Index() as index:
+        for name in "abcdefghijklmnopqrstuvwx":
+            index.add_file(
+                f"pools/{name}.py", f"def open_{name}_pool(size):\n    # Open a database pool.\n    return {name}.of(size)\n"
+            )
+        assert len(index.context("open a database pool").items) == 5
+        assert len(index.context("open a database pool", Budget(8_000, "tokens")).items) > 15
+        assert len(index.context("open a database pool", Budget(8_000, "tokens"), k=4).items) == 4
+
+
 def test_files_can_be_cut_by_lines() -> None:
     text = "".join(f"value_{n} = compute_something({n})\n" for n in range(1, 121))
     with carrel.Index(line_chunks=(50, 5)) as index:

@@ -225,7 +225,7 @@ class Index:
         query: str,
         budget: int | Budget = 4_000,
         *,
-        k: int = 5,
+        k: int | None = None,
         model: str | None = None,
         tokenizer: Tokenizer | None = None,
         chars_per_token: float | None = None,
@@ -236,9 +236,9 @@ class Index:
     ) -> ContextPack:
         """Pack what goes in front of a chat request: at most `budget` characters, or tokens by a `Budget`.
 
-        Tokens are counted by `tokenizer`, estimated by `chars_per_token`, or else those of `model`. `form` is one of the three by
-        name, or one of your own, such as a `SourceForm` with another header and separator. `history` and `rerank` are those of
-        `search`.
+        It holds at most `k` places; None: as many as an editor's context of this budget. Tokens are counted by `tokenizer`,
+        estimated by `chars_per_token`, or else those of `model`. `form` is one of the three by name, or one of your own, such as
+        a `SourceForm` with another header and separator. `history` and `rerank` are those of `search`.
 
         A fault doesn't fail the chat: the pack is empty then, and its `problem` says why. Raises `InvalidInput` for arguments
         that can't be used.
@@ -248,10 +248,11 @@ class Index:
             raise InvalidInput("chars_per_token", f"{ratio} is no ratio: give a number above 0, such as 4.0")
         if tokenizer is not None and not hasattr(tokenizer, "trim"):
             raise InvalidInput("tokenizer", f"must be a tokenizer, not {type(tokenizer).__name__}", "See docs/extending.md.")
+        places, room = checked("k", k, HitCount | None), budget_argument(budget)
         request = ContextRequest(
             checked("query", query, str),
-            checked("k", k, HitCount),
-            budget_argument(budget),
+            self._settings.places(room) if places is None else places,
+            room,
             filters_argument(filters),
             checked("model", model, str | None),
             trigger="explicit",
