@@ -107,7 +107,7 @@ static BUNDLE: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?-u)^[;!+(\s]*(?:function\s*\(\w+,\s*\w+\)\s*\{{\s*(?:["']use strict["'];\s*)?{exports}\s*&&\s*{module}\s*\?|function webpackUniversalModuleDefinition\(|(?:function\s*\(modules\)|\(\)\s*=>)\s*\{{\s*// webpackBootstrap|function\s*\(\w\)\s*\{{\s*if\s*\({exports}\s*&&\s*{module}\))"#
     ))
 });
-/// How a source map begins: which lines of which files a bundler or a compiler made a text of (tc39.es/ecma426).
+/// Match the beginning of a source map: which lines of which files a bundler or a compiler made a text of (tc39.es/ecma426).
 static SOURCE_MAP: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^\s*\{\s*"version"\s*:\s*3\s*,\s*"(?:sources|file|names|sourceRoot|mappings|sections)"\s*:"#));
 /// How minified code begins, by whatever it is laid out again: a function with no name at all, of letters.

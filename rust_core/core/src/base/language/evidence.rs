@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Language;
+use crate::base::patterns::regex;
 use crate::base::words::is_cjk;
 
 /// So far into a text evidence is looked for.
@@ -91,7 +92,7 @@ struct Evidence {
 static EVIDENCE: LazyLock<Vec<Evidence>> = LazyLock::new(|| {
     let compiled = |(ending, of): &Shared| Evidence {
         ending,
-        of: of.iter().map(|(pattern, language)| (Regex::new(pattern).expect("the pattern above is valid"), *language)).collect(),
+        of: of.iter().map(|(pattern, language)| (regex(pattern), *language)).collect(),
     };
     SHARED.iter().map(compiled).collect()
 });

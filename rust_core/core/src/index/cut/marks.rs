@@ -9,6 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::Regex;
 
 use crate::base::language::Language;
+use crate::base::patterns::regex;
 
 /// The marks of a language.
 pub struct Marks {
@@ -20,26 +21,26 @@ pub struct Marks {
 
 /// Return the marks of `language`, if it has any.
 pub fn of(language: Language) -> Option<Marks> {
-    static PATTERNS: [OnceLock<Option<Regex>>; 256] = [const { OnceLock::new() }; 256];
+    static PATTERNS: [OnceLock<Regex>; 256] = [const { OnceLock::new() }; 256];
     let (_, heads, pattern) = TABLE.iter().find(|(languages, ..)| languages.contains(&language.name()))?;
     let compiled = PATTERNS[usize::from(language.id())].get_or_init(|| {
         // What a pattern passes over ends with the line, so that no match hides another.
         let pattern = pattern.replace("NAME", r"[\pL_$][\w$]*").replace("[^", r"[^\n");
-        Regex::new(&format!(r"(?m)^[ \t]*(?:{pattern})")).ok()
+        regex(&format!(r"(?m)^[ \t]*(?:{pattern})"))
     });
-    Some(Marks { pattern: compiled.as_ref()?, heads: *heads })
+    Some(Marks { pattern: compiled, heads: *heads })
 }
 
 /// Return the names that one line of a list defines: `A => 1, B => 2`, `a*, b: int`.
 pub fn listed(line: &str) -> Vec<&str> {
-    static ENTRY: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"^\s*["'`]?([\pL_]\w*)["'`]?\*?\s*(?:\{\.[^}]*\.\}\s*)?(=>|[:=\[]|$)"#).ok());
+    static ENTRY: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#"^\s*["'`]?([\pL_]\w*)["'`]?\*?\s*(?:\{\.[^}]*\.\}\s*)?(=>|[:=\[]|$)"#));
     let (mut names, mut valued, mut depth) = (Vec::new(), 0, 0);
     let parts = line.split(|c| {
         depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
         depth < 0 || (c == ',' && depth == 0)
     });
-    for entry in parts.map_while(|part| ENTRY.as_ref()?.captures(part)) {
+    for entry in parts.map_while(|part| ENTRY.captures(part)) {
         names.extend(entry.get(1).map(|name| name.as_str()));
         if !entry[2].is_empty() {
             valued = names.len();

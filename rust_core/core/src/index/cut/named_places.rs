@@ -97,7 +97,7 @@ struct Directive<'a> {
     names: Vec<String>,
 }
 
-/// How one directive is used in a text.
+/// Count how one directive is used in a text.
 #[derive(Default)]
 struct Uses {
     count: usize,

@@ -76,7 +76,7 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         VerbatimEvidence { strength: shared, unrivalled }
     };
     // A name that is hardly anywhere else tells the place among whatever other words.
-    let is_of_people = rivals.iter().any(|rival| rival.prior >= 1.0 && rival.defines >= 1.0);
+    let is_of_people = context.is_defined(candidates);
     let of_a_rare_name = |candidate: &Candidate| {
         let is_meant = candidate.rare_name && !lists_changes(&candidate.path) && !(candidate.generated && is_of_people);
         let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);

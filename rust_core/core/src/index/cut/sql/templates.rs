@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::base::patterns::regex;
 use crate::base::types::ChunkKind;
 use crate::index::cut::names::one_line;
 use crate::index::cut::piece::{Joins, Piece};
@@ -11,7 +12,7 @@ use crate::index::cut::piece::{Joins, Piece};
 /// The first mark of a block that has a name, and the last of any such block.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
     let word = "macro|test|data_test|snapshot|materialization";
-    Regex::new(&format!(r"\{{%[-+]?\s*(?:({word})\s+(\w+)(?s:.*?)|end({word})\s*[-+]?)%\}}")).expect("the pattern above is valid")
+    regex(&format!(r"\{{%[-+]?\s*(?:({word})\s+(\w+)(?s:.*?)|end({word})\s*[-+]?)%\}}"))
 });
 
 /// Return the blocks of `text`, each with the comment right before it.
