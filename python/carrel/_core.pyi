@@ -147,13 +147,13 @@ class Batch:
     def files(self) -> int: ...
     def embed(self, embedder: Embedder, cancel: CancelToken) -> None: ...
     def texts(self) -> list[str]:
-        """What a remote model embeds for each added chunk: the descriptor of spec C1, then the body."""
+        """What a remote model embeds for each added chunk: a line that describes it, then the body."""
     def text_paths(self) -> list[str]:
         """The file of each of `texts`, in the same order."""
     def set_vectors(self, vectors: bytes) -> None: ...
     def lack_vectors(self, first: int, count: int, reason: str) -> None:
         """Have so many of `texts`, from the first on, stored without the vector that was set: words find them, and the next run
-        embeds them (spec B1)."""
+        embeds them."""
     def fail(self, paths: Sequence[str], reason: str) -> None:
         """Leave these files as they were; the next run tries them again."""
     def paths(self) -> list[str]: ...
@@ -183,7 +183,7 @@ class Commit:
         """Chunks that were embedded by this commit."""
     @property
     def trivial(self) -> int:
-        """Pieces of the added and changed files that were too small to become chunks (spec B3)."""
+        """Pieces of the added and changed files that were too small to become chunks."""
     @property
     def generation(self) -> int: ...
 
@@ -649,7 +649,7 @@ class Store:
     def get_meta(self, key: str) -> str | None: ...
     def set_meta(self, key: str, value: str) -> None: ...
     def index_state(self) -> list[tuple[str, int, list[str]]]:
-        """(path, mtime in ns, chunk ids) of every file: spec C5."""
+        """(path, mtime in ns, chunk ids) of every file."""
     def clear(self) -> None:
         """Delete every file of the index; the store is empty and usable afterwards."""
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Use Carrel without an editor (spec A4): `Index(path)`, or `Index()` for texts that the caller has."""
+"""Use Carrel without an editor: `Index(path)`, or `Index()` for texts that the caller has."""
 
 from __future__ import annotations
 
@@ -70,20 +70,20 @@ __all__ = [
 ]
 
 LINE_CHUNKS = (50, 5)
-"""Lines and overlap of spec A1's chunks."""
+"""Lines and overlap of chunks that are asked for by lines."""
 RETRY_SECONDS = 60.0
 """A first index whose files all failed isn't tried again by questions for so long: each would wait for a model that is down."""
 _PUBLISH_SECONDS = 600.0
 """How long `index` may tell the store of vectors of changes; what waits then is told next time."""
 CANDIDATES = 20
-"""How many hits `retrieve_context` chooses from (spec C7)."""
+"""How many hits `retrieve_context` chooses from."""
 
 
 class SearchHit(Struct, frozen=True):
     """A place that answers a query. Lines are 1-based and inclusive; `score` is relevance from 0 to 1.
 
     `definitions` are the names that it defines, `class_name` is the class, or heading, that it stands in, and `imports` is what
-    its file imports (spec A8), as far as the index knows them.
+    its file imports, as far as the index knows them.
     """
 
     content: str
@@ -200,7 +200,7 @@ class Index:
         return report
 
     def index_project(self) -> IndexReport:
-        """Do `index`, under the name that stands beside `retrieve_context` (spec C7)."""
+        """Do `index`, under the name that stands beside `retrieve_context`."""
         return self.index()
 
     def search(
@@ -271,7 +271,7 @@ class Index:
         return replace(answer.pack, problem=answer.problem)
 
     def search_code(self, query: str, k: int = 3) -> str:
-        """Answer as the `search_code` tool does, for a language model (spec A5)."""
+        """Answer as the `search_code` tool does, for a language model."""
         return _listed(self._search(query, k, None).hits)
 
     def retrieve_context(self, query: str, limit: int = 5) -> str:
@@ -281,7 +281,7 @@ class Index:
         return _listed(self._search(query, max(limit, 0), None, helpers).hits)
 
     def search_assessed(self, query: str, model: ChatModel | AskModel, *, attempts: int = ATTEMPTS) -> AssessedSearch:
-        """Search until `model` says that what was found is enough, at most `attempts` times (spec D8).
+        """Search until `model` says that what was found is enough, at most `attempts` times.
 
         It may have the query replaced or more fetched; `problem` of the result says so where it gave up or the model failed.
         """
@@ -372,7 +372,7 @@ class Index:
 
 
 class BagOfWords:
-    """Search texts by the exact cosine of their words (spec A2): no model, no hashing, nothing stored.
+    """Search texts by the exact cosine of their words: no model, no hashing, nothing stored.
 
     `line_chunks` is that of `Index`. Every chunk is compared with every query, which is meant for some thousand files.
     """
@@ -404,7 +404,7 @@ def pick_files_by_grouped_chunk_hits(
     n_files: int = 5,
     file_key: str | Callable[[ChunkInfo], str] = "filename",
 ) -> list[str]:
-    """Return the paths of the `n_files` best files by the summed relevance of their chunks, best first (spec E6).
+    """Return the paths of the `n_files` best files by the summed relevance of their chunks, best first.
 
     At most `candidate_pool_size` chunks are summed, by what `file_key` names: "filename" (the path), "folder", "language",
     "symbol", "container", or a function of the chunk. `embedder` is the index's own, or None for it.

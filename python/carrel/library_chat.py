@@ -1,4 +1,4 @@
-"""Ask a chat model about a folder's code from Python: `carrel.ask`, `carrel.chat`, `carrel.review` (spec A7, D8, D9).
+"""Ask a chat model about a folder's code from Python: `carrel.ask`, `carrel.chat`, `carrel.review`.
 
 The same conversation as that of `carrel ask` and of editors: context first, then the tools of the workspace, those that the
 person approved, and the functions that the caller gives; citations are checked.
@@ -86,7 +86,7 @@ class Chat:
     `model` is the name of another model of the provider that the settings name, a `ChatModel`, or any object with `ask`
     (docs/rag.md); None for the model of the settings. `tools` are functions, whose docstrings and types the model is told, or
     objects that meet the port `Tool`. With `assess` the model says before it answers whether the context is enough, and has other
-    words or more searched for (spec D8). `on_step` is called with every step. `max_tokens` is how many tokens the model takes.
+    words or more searched for. `on_step` is called with every step. `max_tokens` is how many tokens the model takes.
 
     Calls block; from a coroutine use `asyncio.to_thread`. Raises `InvalidInput` for arguments that can't be used, and
     `ProviderError` without a model or where it fails.

@@ -274,7 +274,7 @@ def pick_files_by_grouped_chunk_hits(
     n_files: int = 5,
     file_key: str | Callable[[Any], str] = "filename",
 ) -> list[str]:
-    """Return the paths of the `n_files` best files by the summed scores of their chunks, best first (spec E6).
+    """Return the paths of the `n_files` best files by the summed scores of their chunks, best first.
 
     `vector_db` is a `carrel.Index`, for which `carrel.pick_files_by_grouped_chunk_hits` answers, or any store of an agent with
     the embedder of its vectors, None where it is asked by text. There `file_key` is a key of the documents' metadata, "filename"

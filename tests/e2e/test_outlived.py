@@ -1,4 +1,4 @@
-"""No program of Carrel outlives the one that started it, and none leaves anything behind (spec G10).
+"""No program of Carrel outlives the one that started it, and none leaves anything behind.
 
 `CARREL_TEST_STARTS` says how many are started; `make test-long` starts 200.
 """

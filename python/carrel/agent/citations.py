@@ -1,4 +1,4 @@
-"""The places that an answer cites, checked against what the model was given (spec D13).
+"""The places that an answer cites, checked against what the model was given.
 
 A citation is a path with lines, in one of the usual forms. It holds where the file was given, the lines were among those that
 were given, and words that the answer quotes beside it stand in them. What only looks like one (a URL with a port, a time, a

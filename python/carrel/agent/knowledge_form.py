@@ -1,4 +1,4 @@
-"""Give models `search_knowledge_base`: a question in; passages of the team's documents out (spec D1).
+"""Give models `search_knowledge_base`: a question in; passages of the team's documents out.
 
 Here are what a model is told of it, its arguments, and the form of its answer.
 """
@@ -49,7 +49,7 @@ class KnowledgeArguments(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 def text_of_hits(hits: Sequence[Hit]) -> str:
-    """Write passages in the form of spec D1."""
+    """Write passages, each with its title and source before it."""
     return text_of(
         (
             hit.chunk.path,

@@ -1,4 +1,4 @@
-"""Review an issue (spec A7): a chat model searches the code step by step, then says what the issue takes.
+"""Review an issue: a chat model searches the code step by step, then says what the issue takes.
 
 The loop is `agent`, with one tool and its limits; here are what the model is told, what its answer must be, and how its text is
 read as one.

@@ -1,4 +1,4 @@
-"""Give models `search_code`: a question, words or a name in; places out (spec A5).
+"""Give models `search_code`: a question, words or a name in; places out.
 
 Here are its name, its arguments and its answer.
 """
@@ -91,7 +91,7 @@ def to_filters(arguments: SearchArguments, exclude: tuple[str, ...] = ()) -> Fil
 
 
 def text_of(hits: Sequence[Hit]) -> str:
-    """Return hits, whole, in the form of spec A5: a header line and the code, which can't forge a header."""
+    """Return hits, whole: of each a header line and the code, which can't forge a header."""
     form = ToolForm()
     return form.joint.join(form.block(ContextItem(hit, hit.chunk.text)) for hit in hits) or form.empty
 

@@ -1,4 +1,4 @@
-"""Search, have a model say whether that is enough, and search again (spec D8).
+"""Search, have a model say whether that is enough, and search again.
 
 Each attempt fetches some hits and has them assessed against the query of that moment. The model decides what happens next
 among three things, and whatever else it says, or fails to say, ends the search with what was found.

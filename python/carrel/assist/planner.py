@@ -1,4 +1,4 @@
-"""Ask a chat model what to search for beside a question's own words (spec D3 to D5).
+"""Ask a chat model what to search for beside a question's own words.
 
 A question becomes one that stands alone, in the words of a map of the project; one about several things becomes several, and a
 short one that found nothing good gets a hypothetical answer, whose embedding is searched with. Each is one small call with a time

@@ -1,4 +1,4 @@
-"""Ask for a second opinion on the order of candidates (spec C4, D7). Without one, or when it fails, the order stays as it was.
+"""Ask for a second opinion on the order of candidates. Without one, or when it fails, the order stays as it was.
 
 A chat model may be the judge, behind the port `Reranker`. All passages go into one request, each under a number that nobody who
 wrote one could know, and the model gives numbers with grades. What code says to the judge stands inside a block that it can't

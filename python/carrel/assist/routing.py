@@ -1,4 +1,4 @@
-"""To which sources a question goes (spec D6): by rules, or by the planner's model where one is set.
+"""To which sources a question goes: by rules, or by the planner's model where one is set.
 
 A source has a one-line description, which the model sees. Whatever it fails in costs its help only: every source is searched
 then, by the user's words. What it says is searched for, never obeyed.
@@ -98,7 +98,7 @@ async def by_model(text: str, sources: Sequence[SourceChoice], model: ChatModel,
 
 
 def read_routes(reply: str, question: str, ids: frozenset[str]) -> tuple[Route, ...]:
-    """Return the routes in a reply, also where it is one route alone: `{source, query, reason}` (spec D6).
+    """Return the routes in a reply, also where it is one route alone: `{source, query, reason}`.
 
     Raises `UnusableReplyError`, also for a source that doesn't exist.
     """

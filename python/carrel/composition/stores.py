@@ -137,7 +137,7 @@ def _records(index: ReplicatedIndex, ids: Sequence[ChunkId], with_content: bool)
 
 
 def collection_name(index: IndexFolder, *, shared: bool) -> str:
-    """Return the name of an index in a store: by the absolute root (spec B2), and what else tells indexes of it apart.
+    """Return the name of an index in a store: by the absolute root, and what else tells indexes of it apart.
 
     In a store that others may use, it also tells machines apart: two checkouts at the same path are not the same code.
     """

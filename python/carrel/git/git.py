@@ -1,4 +1,4 @@
-"""What git knows about a workspace (spec C6): HEAD, dirty files, renames, and what each commit changed.
+"""What git knows about a workspace: HEAD, dirty files, renames, and what each commit changed.
 
 The index doesn't ask it what changed: comparing all files by size and time is quicker (docs/benchmarks.md, "Branch switches").
 

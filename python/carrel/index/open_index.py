@@ -1,6 +1,6 @@
 """An index that is open: its store, the model that feeds it, and what is known of how complete it is.
 
-Of an index that lives in the project, its state is a file as well, which people and other tools can read (spec C5). It is written
+Of an index that lives in the project, its state is a file as well, which people and other tools can read. It is written
 after each run over the whole workspace, and when saves have come to rest: it costs too much for each of them.
 """
 

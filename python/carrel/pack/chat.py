@@ -1,4 +1,4 @@
-"""A chat turn with its context in front (spec B6)."""
+"""A chat turn with its context in front."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole files against retrieved chunks for one question (spec A9), cut by syntax and by lines: what each costs and covers."""
+"""Whole files against retrieved chunks for one question, cut by syntax and by lines: what each costs and covers."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _packed(
 
 
 def _reasons(files: int, longest: int, tokens: int, most_tokens: int) -> tuple[str, ...]:
-    """Say by which of spec A9's measures retrieval pays; nothing where whole files would do."""
+    """Say by which measure retrieval pays: files, lines or a window nearly full; nothing where whole files would do."""
     measures = {
         f"the folder has {files:,} files": files >= MANY_FILES,
         f"a file has {longest:,} lines": longest >= LONG_FILE,

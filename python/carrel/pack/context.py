@@ -1,4 +1,4 @@
-"""Pack hits into the text that goes to a chat (spec B5, E2, E5). The budget is never exceeded, by a tag or by a token."""
+"""Pack hits into the text that goes to a chat. The budget is never exceeded, by a tag or by a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text forms of a pack (spec A5, B5, E5; places alone), and how code is kept inside its block.
+"""The text forms of a pack, and how code is kept inside its block.
 
 Workspace text is data: in each form, whatever in the code looks like the form's own markup gets a backslash before it, so
 that it can't close its block, open another or forge a header: a tag of `xml`, a line like `--- path (lines 1-2` of `tool`, a
@@ -59,7 +59,7 @@ class Form(Protocol):
 
 
 class XmlForm(Struct, frozen=True):
-    """`<rag_context>` of spec B5."""
+    """Chunks within `<rag_context>`, as chat requests get them."""
 
     head: str = "<rag_context>\n"
     tail: str = "\n</rag_context>"
@@ -79,7 +79,7 @@ class XmlForm(Struct, frozen=True):
 
 
 class ToolForm(Struct, frozen=True):
-    """The answer of the `search_code` tool, spec A5."""
+    """The answer of the `search_code` tool."""
 
     head: str = ""
     tail: str = ""
@@ -140,7 +140,7 @@ def source_of(chunk: Chunk) -> str:
 
 
 class SourceForm(Struct, frozen=True):
-    """The context of spec E5, with the parts that a caller may replace."""
+    """Documents, with the parts that a caller may replace."""
 
     separator: str = SEPARATOR
     header_fmt: str = HEADER

@@ -1,4 +1,4 @@
-"""Rerankers of Cohere (spec C4) and of services that are asked alike: Jina, Voyage, vLLM, llama.cpp, and TEI.
+"""Rerankers of Cohere and of services that are asked alike: Jina, Voyage, vLLM, llama.cpp, and TEI.
 
 They differ in a few names. Scores that aren't from 0 to 1 are a model's raw ones, which a sigmoid makes of that range.
 """

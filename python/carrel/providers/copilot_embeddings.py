@@ -1,4 +1,4 @@
-"""Embeddings of GitHub Copilot (spec B1).
+"""Embeddings of GitHub Copilot.
 
 `api.githubcopilot.com` is asked with a session token, 50 texts a call and 200 ms between calls. Not documented by GitHub: what is
 here follows what its own clients send.

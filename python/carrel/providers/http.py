@@ -1,7 +1,7 @@
 """The one HTTP client of all providers: permission, keys, limits, tries, and errors in words that quote nobody.
 
 Follows no redirect, keeps connections, is cancelled with the task that asks. A 429 waits for `Retry-After`, else for 0.5, 1, 2
-and 4 seconds, at most 30, and gives up after four more tries (spec B1); any other failure is told at once, with `retryable`
+and 4 seconds, at most 30, and gives up after four more tries; any other failure is told at once, with `retryable`
 where waiting helps. Bodies that services send with an error are never shown: they may quote a key or what was sent.
 """
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before each further try of a request that was refused for its rate, where the service names none (spec B1)."""
+"""Seconds before each further try of a request that was refused for its rate, where the service names none."""
 LONGEST_PAUSE = 30.0
 MOST_BYTES = 64_000_000
 """The longest answer that is read; 256 vectors of 3,072 numbers take about 17 MB."""

@@ -2,7 +2,7 @@
 `/openai/v1`).
 
 To chat, only `/chat/completions` with `stream` is used. A model's thinking (`reasoning_content`) is not part of its answer. For
-embeddings (spec C2) with `HELICONE_API_KEY` set, and no base URL, OpenAI is asked through the proxy of Helicone, which a person
+embeddings with `HELICONE_API_KEY` set, and no base URL, OpenAI is asked through the proxy of Helicone, which a person
 allows as a place of its own.
 """
 

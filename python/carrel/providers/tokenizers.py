@@ -1,4 +1,4 @@
-"""How many tokens a text is (spec E4): exact where the model's encoding is known, an estimate that says so otherwise."""
+"""How many tokens a text is: exact where the model's encoding is known, an estimate that says so otherwise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ExactTokenizer(Struct, frozen=True):
 
 
 class ApproximateTokenizer(Struct, frozen=True):
-    """Estimate tokens as characters over a ratio (spec E2's `approx_chars_per_token`), rounded up."""
+    """Estimate tokens as characters over a ratio (`approx_chars_per_token` of `carrel.rag`), rounded up."""
 
     chars_per_token: float = 4.0
     name: str = "approximate"

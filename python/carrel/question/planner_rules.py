@@ -10,7 +10,7 @@ from carrel.model.native import split_names
 from carrel.question import issue_text, query_words
 
 Step = Literal["rewrite", "divide", "imagine"]
-"""Rewriting (spec D3), sub-queries (D4), a hypothetical answer (D5)."""
+"""Rewriting, sub-queries, a hypothetical answer."""
 When = Literal["unsure", "auto", "always"]
 """When a model is asked: once, where the search is unsure; where a question is worth it; for every question."""
 

@@ -1,4 +1,4 @@
-"""Cosine over whole identifier words (spec A2), exact: each word has a dimension of its own.
+"""Cosine over whole identifier words, exact: each word has a dimension of its own.
 
 There are as many dimensions as words, so that no index can store such vectors; the index's fallback puts words in hashed places
 (`Embedder.hashed` of the core).

@@ -1,4 +1,4 @@
-"""Files rather than chunks: by the summed scores of their chunks (spec E6), or by the best of them."""
+"""Files rather than chunks: by the summed scores of their chunks, or by the best of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Try the remote parts in ten checks (spec B9): Copilot's sign-in, exchange and embeddings, the Qdrant server, and a round trip.
+"""Try the remote parts in ten checks: Copilot's sign-in, exchange and embeddings, the Qdrant server, and a round trip.
 
 What needs GitHub asks a stand-in on this machine, or GitHub itself; Qdrant is the real program, with a folder of its own.
 """

@@ -66,7 +66,7 @@ class AskRequest(Struct, frozen=True):
     """A conversation that ends in a question, and the context that is wanted for it.
 
     `max_tokens` is how many the model takes; None for what its spec says. `tools` are the caller's, beside the workspace's. With
-    `assess` the model says before it answers whether the context is enough, or what else to search for (spec D8).
+    `assess` the model says before it answers whether the context is enough, or what else to search for.
     """
 
     messages: tuple[Message, ...]
@@ -201,7 +201,7 @@ async def readable(workspace: Workspace, text: str) -> list[ContextItem]:
 
 
 async def dated(workspace: Workspace, checked: CheckedText) -> CheckedText:
-    """Return citations with version and day of the workspace's documents, as these say it of themselves (spec D13)."""
+    """Return citations with version and day of the workspace's documents, as these say it of themselves."""
     from carrel.sources.documents.passages import document_facts
 
     def of(citation: Citation, view: SnapshotView) -> Citation:

@@ -1,4 +1,4 @@
-"""Search until a chat model says that what was found is enough (spec D8): a question of its own, or the context of an answer."""
+"""Search until a chat model says that what was found is enough: a question of its own, or the context of an answer."""
 
 # ruff: noqa: PLC0415 - search is imported by the first question, so that the server starts at once
 from __future__ import annotations

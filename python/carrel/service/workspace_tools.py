@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DIRECT_TOOLS = 5
-"""How many of the person's tools a model can call by themselves (spec D10)."""
+"""How many of the person's tools a model can call by themselves."""
 _LOOKED_AT = 20
 """Carrel's own are among those that fit, too."""
 BETWEEN_CALLS = 60.0
@@ -105,7 +105,7 @@ async def tool_service(workspace: Workspace, *, confirm: Confirm | None) -> Tool
 
 
 def catalogue_tools(service: ToolService, searched: Callable[[], bool] = lambda: True) -> list[Tool]:
-    """Return `search_tools` and `execute_pipeline`. What acts isn't run before the documents were `searched` (spec D1)."""
+    """Return `search_tools` and `execute_pipeline`. What acts isn't run before the documents were `searched`."""
     from carrel.agent.tools.catalogue_tools import SEARCH_FIRST, ExecutePipeline, SearchTools
 
     async def run(arguments: ExecuteArguments) -> tuple[str, str]:

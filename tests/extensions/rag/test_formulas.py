@@ -1,4 +1,4 @@
-"""The numbers of spec E2, worked out by hand for a tokenizer of one token a character."""
+"""The share of a window, worked out by hand for a tokenizer of one token a character."""
 
 from __future__ import annotations
 

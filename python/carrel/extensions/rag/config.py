@@ -1,5 +1,5 @@
-"""Define what an agent of `carrel.rag` takes and gives: its options, prompts and messages (spec E2), and the parts that somebody
-brings: a model, a store, an embedder, a tokenizer (spec E1).
+"""Define what an agent of `carrel.rag` takes and gives: its options, prompts and messages, and the parts that somebody
+brings: a model, a store, an embedder, a tokenizer.
 
 Question and context are data: what looks like a field in them stays as it is.
 

@@ -1,4 +1,4 @@
-"""Make one text of documents (spec E5), within the part of a model's window that prompts and answer leave (spec E2)."""
+"""Make one text of documents, within the part of a model's window that prompts and answer leave."""
 
 from __future__ import annotations
 

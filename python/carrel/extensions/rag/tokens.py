@@ -1,4 +1,4 @@
-"""Count a model's tokens (spec E4): by its own tokenizer where it has one, by what the caller offers else."""
+"""Count a model's tokens: by its own tokenizer where it has one, by what the caller offers else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Vectors in LanceDB: a folder (`.carrel/lancedb`, extra `lancedb`).
 
-One table a model, with the columns that other programs read (spec C3). Whatever may be filtered by is also in `labels`,
+One table a model, with the columns that other programs read. Whatever may be filtered by is also in `labels`,
 a list of texts with an index. A large table has an index of its vectors, too: quantised to bytes, in partitions, of which the
 nearest ones are searched; the best rows are compared again exactly. Rows that came since are compared exactly.
 """

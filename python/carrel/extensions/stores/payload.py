@@ -16,7 +16,7 @@ COMMON_NAMES: Mapping[str, str] = {
     "end_line": "endLine",
     "content_hash": "contentHash",
 }
-"""As other programs know them (spec B2, C3); what isn't listed keeps its name."""
+"""As other programs know them; what isn't listed keeps its name."""
 
 
 def check_dimensions(records: list[VectorRecord] | tuple[VectorRecord, ...], dim: int) -> None:

@@ -1,6 +1,6 @@
 """Vectors in Qdrant: a server of the person's own, a managed one, or a cluster (extra `qdrant`).
 
-One collection a project and model. Points carry their payload under the names that other programs know (spec B2); what may be
+One collection a project and model. Points carry their payload under the names that other programs know; what may be
 filtered by has an index there.
 """
 

@@ -1,4 +1,4 @@
-"""`carrel hook install|remove`: git runs `carrel index` in the background after what moves HEAD (spec A10).
+"""`carrel hook install|remove`: git runs `carrel index` in the background after what moves HEAD.
 
 An existing hook keeps working to the byte: the marked block goes right after its first line (a hook may end in `exit` or `exec`),
 reads nothing from standard input, changes no variable, and its exit status never counts. A hook that isn't a shell script, a link

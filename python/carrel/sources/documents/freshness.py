@@ -1,4 +1,4 @@
-"""How old a document is and which version of it, by what it says of itself; which documents are versions of one (spec D13)."""
+"""How old a document is and which version of it, by what it says of itself; which documents are versions of one."""
 
 from __future__ import annotations
 

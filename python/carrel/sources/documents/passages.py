@@ -1,4 +1,4 @@
-"""Passages of documents as they are given: with version and date, marked where outdated, one version of each (spec D13)."""
+"""Passages of documents as they are given: with version and date, marked where outdated, one version of each."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def passages(
 
 
 def with_document_facts(ranking: Ranking) -> Ranking:
-    """Return a ranking whose documents say which version they are, of when and whose (spec D13).
+    """Return a ranking whose documents say which version they are, of when and whose.
 
     Those that are older by this than the query wants are left out: the index compares the time stamps of files, which a clone
     makes anew.

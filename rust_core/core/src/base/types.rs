@@ -21,11 +21,11 @@ pub enum ChunkKind {
     Declaration = 4,
     /// A Markdown or HTML section, or a table of a configuration file.
     Section = 5,
-    /// A block of prose without titles. Symbol: `TEXT_BLOCK` (spec C1).
+    /// A block of prose without titles. Symbol: `TEXT_BLOCK`.
     Text = 6,
     /// A notebook cell.
     Cell = 7,
-    /// A window of lines of a file that has no grammar (spec B3, A1).
+    /// A window of lines of a file that has no grammar.
     Lines = 8,
 }
 
@@ -86,7 +86,7 @@ pub struct CutFile {
     pub chunks: Vec<Chunk>,
     /// What the file imports, as written (`os.path`, `./util`, `java.util.List`), without duplicates, in order.
     pub imports: Vec<String>,
-    /// Pieces that were left out: too small for a chunk of their own, and without a neighbour to join (spec B3).
+    /// Pieces that were left out: too small for a chunk of their own, and without a neighbour to join.
     pub trivial: usize,
     /// Why a coarser way of cutting was used (`"syntax tree deeper than …"`, `"parsing took longer than …"`); `None` normally.
     pub fallback: Option<String>,

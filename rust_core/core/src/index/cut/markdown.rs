@@ -15,7 +15,7 @@ pub(super) struct Heading {
     pub title: String,
 }
 
-/// Return the sections of `text`, each at most `text_chars` long (spec D1: about 500 tokens).
+/// Return the sections of `text`, each at most `text_chars` long (about 500 tokens).
 pub fn pieces(text: &str, options: &CutOptions) -> Vec<Piece> {
     let front_matter = front_matter(text);
     let mut headings = headings(text, front_matter);

@@ -1,4 +1,4 @@
-//! A file's text to chunks (spec A1, A8, B3, C1).
+//! A file's text to chunks.
 //!
 //! Code with a grammar is cut along its syntax tree ([`syntax`]), SQL by statements, other code by the first lines of definitions
 //! ([`outline`]), documents by their headings, prose without any by paragraphs, notebooks by cells, everything else in windows of
@@ -62,9 +62,9 @@ pub struct CutOptions {
     pub class_lines: u32,
     /// Longest block of prose.
     pub text_chars: usize,
-    /// Windows of files without a grammar (spec B3).
+    /// Windows of files without a grammar.
     pub line_chunk: LineChunk,
-    /// Windows for every file, whatever its language (spec A1).
+    /// Windows for every file, whatever its language.
     pub always_lines: Option<LineChunk>,
 }
 

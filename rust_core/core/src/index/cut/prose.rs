@@ -1,4 +1,4 @@
-//! Prose: sections between titles, else blocks of whole paragraphs (spec C1, D1).
+//! Prose: sections between titles, else blocks of whole paragraphs.
 
 use super::CutOptions;
 use super::markdown::{Heading, clean, names_within, sections};

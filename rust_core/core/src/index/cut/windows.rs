@@ -1,4 +1,4 @@
-//! Line windows: how a file without a grammar is cut (spec B3: 60 lines, 5 overlap), and any file on request (A1: 50 and 5).
+//! Line windows: how a file without a grammar is cut (60 lines, 5 overlap), and any file on request (50 and 5).
 
 use super::piece::{Joins, Piece};
 use super::split::{is_shorter, split_span};

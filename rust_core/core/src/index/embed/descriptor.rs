@@ -1,4 +1,4 @@
-//! The text that a remote model embeds for a chunk: a descriptor in words, then the code (spec C1).
+//! The text that a remote model embeds for a chunk: a descriptor in words, then the code.
 
 use crate::base::types::{Chunk, ChunkKind};
 

@@ -1,4 +1,4 @@
-//! Text to vectors without a model: identifier words hashed into a small space (spec A2's bag of words, projected).
+//! Text to vectors without a model: identifier words hashed into a small space (a bag of words, projected).
 //!
 //! Each word owns a few signed dimensions, drawn from its hash; a text is the sum of its words, repeated ones damped, scaled to
 //! length 1. Two texts that share words point the same way. It needs no download, runs at disk speed, and stays as the fallback

@@ -1,5 +1,5 @@
 //! Secrets inside files: found by what they look like, by the name that they are given to and by what stands around them, and
-//! masked before anything else sees the text (spec G6).
+//! masked before anything else sees the text.
 //!
 //! The rules for tokens of known forms are those of gitleaks (MIT; `gitleaks.json`, made by `convert_gitleaks.py`) and some that it
 //! lacks (`more_rules.json`). One automaton looks for the words that any of them needs; only around those is looked closer.

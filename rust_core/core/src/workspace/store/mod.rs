@@ -256,7 +256,7 @@ impl Store {
         database.set_meta(&user_key(key), value)
     }
 
-    /// Path, modification time in nanoseconds since 1970 and chunk ids of every file (spec C5), by path.
+    /// Path, modification time in nanoseconds since 1970 and chunk ids of every file, by path.
     pub fn index_state(&self) -> Vec<(String, i64, Vec<u128>)> {
         let set = Arc::clone(&locked(&self.current).disk);
         let mut state: Vec<_> = set

@@ -2,7 +2,7 @@
 
 use crate::index::generated::is_lock_name;
 
-/// Names that only tools give, to what holds no code of the user's own, tracked or not (spec B4).
+/// Names that only tools give, to what holds no code of the user's own, tracked or not.
 const TOOLS: &[&str] = &[
     ".git",
     ".hg",

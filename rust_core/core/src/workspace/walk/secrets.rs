@@ -1,4 +1,4 @@
-//! Files that hold keys or passwords by convention: never read, whatever the ignore files say (spec A11).
+//! Files that hold keys or passwords by convention: never read, whatever the ignore files say.
 //!
 //! Told by the name alone, and by the folder where a tool's own folder makes a common name (`config.json`) a secret. The names
 //! are those of data: code that deals with secrets (`secrets.py`, `token.rs`) is code.
