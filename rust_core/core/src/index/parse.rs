@@ -1,6 +1,6 @@
 //! From a [`Language`] to a syntax tree: the 26 grammars that are linked in, and rare ones registered at run time.
 //!
-//! A new grammar needs a higher `FORMAT_VERSION` (`formats/database/opening.rs`): files of its language are cut again then.
+//! A new grammar needs higher `RULES` (`cut`): files of its language are cut again then.
 //!
 //! A parse stops when its caller cancels and when a file takes longer than its time limit: some inputs make a grammar's
 //! error recovery quadratic, and one such file must not hold up an index run.

@@ -1,6 +1,6 @@
 //! The tables: what each grammar calls its functions, types and imports. Data only; [`super::syntax`] walks the tree.
 //!
-//! A change of what is cut needs a higher `FORMAT_VERSION` (`formats/database/opening.rs`): existing indexes are rebuilt then.
+//! A change of what is cut needs higher `RULES` (`super`): existing indexes are made again then.
 
 use super::roles::{EMPTY, Role, Rules};
 use crate::base::language::Language;
