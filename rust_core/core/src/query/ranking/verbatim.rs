@@ -59,9 +59,6 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let (all_files, ordinary_files) = &files[usize::from(is_name)];
         let is_more = candidate.verbatim > most_of(ordinary_files) + ALIKE;
         let penalised = candidate.prior < 1.0;
-        if penalised && !(is_name && is_more && !defined) && lists_changes(&candidate.path) {
-            return VerbatimEvidence::default();
-        }
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
         let is_whole = candidate.verbatim >= most - ALIKE && candidate.verbatim >= weights.whole_share;
         let few = is_whole && as_full(if penalised { all_files } else { ordinary_files }) <= weights.few_files;
@@ -71,7 +68,9 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         if penalised && !is_unrivalled {
             return VerbatimEvidence::default();
         }
-        let unrivalled = if is_unrivalled { strength } else { 0.0 };
+        // What repeats the headings of changes is one place of it; the code that was changed may be meant, too.
+        let waived = if lists_changes(&candidate.path) { candidate.prior } else { 1.0 };
+        let unrivalled = if is_unrivalled { strength * waived } else { 0.0 };
         let shared = strength * (weights.few_files / as_full(all_files)).min(1.0);
         VerbatimEvidence { strength: shared, unrivalled }
     };
@@ -169,11 +168,18 @@ mod tests {
             ("docs/a.md", 0.8, 1, true, "docs/a.md"),
             ("tests/test_a.py", 0.4, 5, false, "src/a.py"), // too little of it
             ("tests/test_a.py", 0.8, 2, false, "src/a.py"), // common words in a row
-            ("CHANGELOG.md", 1.0, 6, false, "src/a.py"),    // repeats the heading of a change
+            ("CHANGELOG.md", 1.0, 6, false, "CHANGELOG.md"),
             ("CHANGELOG.md", 1.0, 1, true, "CHANGELOG.md"), // the only place that has the name
         ] {
             assert_eq!(first(&[code.clone(), candidate(path, verbatim, words, name)], false), expected, "{path} {verbatim}");
         }
+    }
+
+    #[test]
+    fn the_code_of_a_change_comes_before_the_list_that_repeats_its_heading() {
+        let code = Signals { lexical: 1.0, dense: 0.7, file_share: 1.0, ..candidate("src/a.py", 0.3, 2, false) };
+        assert_eq!(first(&[code.clone(), candidate("CHANGELOG.md", 1.0, 6, false)], false), "src/a.py");
+        assert_eq!(first(&[code, candidate("docs/a.md", 1.0, 6, false)], false), "docs/a.md");
     }
 
     #[test]
