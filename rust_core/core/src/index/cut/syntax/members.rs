@@ -96,6 +96,10 @@ impl<'tree> Walk<'_, 'tree> {
                 {
                     add(node.child_by_field_name("name").map(|name| self.text[name.byte_range()].to_owned()));
                 }
+                // The fields of Haskell's records are functions.
+                _ if node.kind() == "field_name" && around.last().is_some_and(|holder| holder.kind() == "field") => {
+                    add(Some(self.text[node.byte_range()].to_owned()));
+                }
                 _ => {}
             }
         }
