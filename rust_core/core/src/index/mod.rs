@@ -3,7 +3,7 @@
 pub mod cut;
 pub mod diff;
 pub mod embed;
-pub mod generated;
+pub mod generated_code;
 pub mod parse;
 pub mod secrets;
 pub mod segment_set;

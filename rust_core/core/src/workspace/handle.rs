@@ -12,7 +12,7 @@ use crate::base::sync::locked;
 use crate::base::types::SkipReason;
 use crate::index::cut::CutOptions;
 use crate::index::secrets::SecretOptions;
-use crate::workspace::charset::charset;
+use crate::workspace::editorconfig::charset;
 use crate::workspace::folder::{Folder, OpenFile};
 use crate::workspace::masking::{Masker, with_masks};
 use crate::workspace::read::{Source, has_words, read_source};

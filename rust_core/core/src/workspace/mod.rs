@@ -1,7 +1,7 @@
 //! The files of a workspace and the index of them: which may be read, reading them, keeping the index current, and returning
 //! texts as they are now.
 
-mod charset;
+mod editorconfig;
 pub mod folder;
 pub mod handle;
 pub mod lock;

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::lines::LineTable;
 use crate::base::types::SkipReason;
 use crate::index::secrets::{Detector, SecretMatch, SecretOptions};
-use crate::workspace::charset::charset;
+use crate::workspace::editorconfig::charset;
 use crate::workspace::folder::{Folder, open_file};
 use crate::workspace::read::read_source;
 use crate::workspace::walk::{AccessPolicy, WalkOptions, walk};

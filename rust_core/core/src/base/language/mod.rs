@@ -1,9 +1,9 @@
 //! Tell the language that a file is written in by its name and its content.
 
-mod evidence;
+mod shared_endings;
 
-use evidence::by_content;
-pub use evidence::is_for_people;
+use shared_endings::by_content;
+pub use shared_endings::is_for_people;
 
 /// What a language is for: decides how a file without a grammar is cut, and which source it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]

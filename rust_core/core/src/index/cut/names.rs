@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
+use super::node_roles::Compiled;
 use super::roles::Role;
-use super::rules::Compiled;
 
 /// Longest name that is kept; a longer one is an expression.
 const LONGEST_NAME: usize = 80;

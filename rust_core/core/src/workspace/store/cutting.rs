@@ -21,7 +21,7 @@ use crate::formats::database::UnusableRow;
 use crate::formats::segment::Marks;
 use crate::index::cut::cut;
 use crate::index::diff::diff;
-use crate::index::generated::{is_lock_file, says_generated};
+use crate::index::generated_code::{is_lock_file, says_generated};
 use crate::index::segment_set::{FileLocation, SegmentSet};
 use crate::workspace::folder::Folder;
 use crate::workspace::long_lines::looks_minified;

@@ -13,7 +13,7 @@ use crate::base::language::Language;
 use crate::base::sync::locked;
 use crate::base::types::{SkipReason, Skipped};
 use crate::index::segment_set::SegmentSet;
-use crate::workspace::charset::CHARSET_FILE;
+use crate::workspace::editorconfig::CHARSET_FILE;
 use crate::workspace::walk::{FoundFile, walk};
 
 /// More skipped paths than these are counted, not kept: nobody reads the list, and it is written at each change.

@@ -133,7 +133,7 @@ impl AccessPolicy {
                         return Err(SkipReason::ExcludedFolder);
                     }
                 }
-            } else if super::secrets::is_secret(&path) {
+            } else if super::secret_names::is_secret(&path) {
                 return Err(SkipReason::Secret);
             } else if rules.ignores(&relative, false, &workspace) {
                 return Err(SkipReason::Ignored);

@@ -1,6 +1,6 @@
 //! Folders that count or don't by their names and by what stands beside them.
 
-use crate::index::generated::is_lock_name;
+use crate::index::generated_code::is_lock_name;
 
 /// Names that only tools give, to what holds no code of the user's own, tracked or not.
 const TOOLS: &[&str] = &[

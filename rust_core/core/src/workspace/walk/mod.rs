@@ -6,7 +6,7 @@ mod folders;
 mod git;
 mod links;
 mod rules;
-mod secrets;
+mod secret_names;
 mod stamp;
 
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use crate::base::error::{Error, Result};
 use crate::base::file_state::{LastChange, Stamp, modified_ns};
 use crate::base::system_fault::uninterrupted;
 use crate::base::types::{SkipReason, Skipped};
-use crate::index::generated::is_lock_name;
+use crate::index::generated_code::is_lock_name;
 use crate::workspace::folder::Folder;
 
 pub use access::{AccessPolicy, AccessSession};
@@ -295,7 +295,7 @@ impl WorkspaceRules {
             return Err(SkipReason::ExcludedFolder);
         }
         // Secrets come first: that they are ignored as well is no reason to say less.
-        if secrets::is_secret(path) {
+        if secret_names::is_secret(path) {
             return Err(SkipReason::Secret);
         }
         if rules.ignores(relative, false, self) {
@@ -313,7 +313,7 @@ impl WorkspaceRules {
         } else if !kept
             && folders::is_tools_own(name)
             && !rules.brings_back(relative, self)
-            && (secrets::is_secret(&Path::new(name).join("any")) || !rules.tracks(relative, self)?)
+            && (secret_names::is_secret(&Path::new(name).join("any")) || !rules.tracks(relative, self)?)
         {
             Err(SkipReason::HiddenFolder)
         } else if rules.ignores(relative, true, self) {

@@ -98,11 +98,7 @@ fn names_within_closures_blocks_and_tables_are_defined() {
         ("r", "outer <- function(x) {\n  inner <- function(y) {\n    y\n  }\n  inner(x)\n}\n", "outer inner"),
         ("ocaml", "class shop = object\n  method private total x = x\nend\n", "shop total"),
         ("haskell", "fold' :: a -> a\nfold' x = x\n", "fold'"),
-        (
-            "haskell",
-            "data Shop = Shop { name :: Text, size, depth :: Int }\nopen s = s { size = 1 }\n",
-            "Shop open name size depth",
-        ),
+        ("haskell", "data Shop = Shop { size, depth :: Int }\nopen s = s { size = 1 }\n", "Shop open size depth"),
         ("haskell", "parse :: Value -> Maybe Text -> Text\nparse v t = v\n", "parse"),
         ("rust", "static SHOP: Settings = Settings { open: true };\nconst LEAST: money::Price = money::NONE;\n", "SHOP LEAST"),
         ("swift", "let shared: Manager = Manager()\n", "shared"),
