@@ -69,16 +69,16 @@ test-long: build
 	CARREL_TEST_FUZZ_CASES=$(or $(CARREL_TEST_FUZZ_CASES),20000) $(BIN)/python -m pytest --timeout 3600 tests/fuzz
 	CARREL_TEST_KILLS=$(or $(CARREL_TEST_KILLS),200) $(BIN)/python -m pytest --timeout 3600 tests/index/test_killed_publisher.py tests/e2e/test_processes.py
 	CARREL_TEST_STARTS=$(or $(CARREL_TEST_STARTS),200) $(BIN)/python -m pytest tests/e2e/test_outlived.py
-	CARREL_TEST_LONG=1 $(BIN)/python -m pytest -rs tests/neovim tests/mcp/test_other_clients.py tests/release/test_no_telemetry.py
+	CARREL_TEST_LONG=1 $(BIN)/python -m pytest -rs tests/neovim tests/frontends/mcp/test_other_clients.py tests/release/test_no_telemetry.py
 	PYTHON=$(CURDIR)/$(BIN)/python editors/vscode/test.sh languages
 	CARREL_TEST_SOAK=$(or $(CARREL_TEST_SOAK),1) $(BIN)/python -m pytest -rs tests/torture/test_soak.py
 	CARREL_TEST_CLUSTER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_published_cluster.py
 	CARREL_TEST_KILLED_SERVER=1 $(BIN)/python -m pytest -rs tests/sources/published/test_killed_server.py
 	CARREL_TEST_INCIDENT=1 $(BIN)/python -m pytest -rs tests/e2e/test_incident.py
 	$(BIN)/python -m pytest -rs $(REAL) tests/services/test_real_services.py
-	mkdir -p $(AGENTS) && cp tests/agents/programs/*.json $(AGENTS)
+	mkdir -p $(AGENTS) && cp tests/frontends/agents/real/programs/*.json $(AGENTS)
 	npm install --silent --ignore-scripts --no-audit --no-fund --prefix $(AGENTS) || echo "The agents can't be installed here: their tests are skipped"
-	CARREL_TEST_AGENTS=$(abspath $(AGENTS)) $(BIN)/python -m pytest -rs tests/agents
+	CARREL_TEST_AGENTS=$(abspath $(AGENTS)) $(BIN)/python -m pytest -rs tests/frontends/agents/real
 
 # Leaks are not looked for in `cut`: the scanner of SQL's grammar leaks a few bytes a dollar-quoted text.
 SECONDS ?= 60
@@ -257,7 +257,7 @@ lock: setup
 	printf '%s\n' maturin cargo-zigbuild ziglang lief abi3audit | $(VENV)/lock/bin/uv pip compile - -c requirements/dev.txt $(LOCK) --no-annotate -o requirements/wheels.txt
 
 clean:
-	rm -rf tests/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
+	rm -rf tests/frontends/mcp/clients/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/out editors/vscode/bundled editors/vscode/*.vsix
 	rm -rf editors/intellij/target editors/intellij/*/target
 	rm -rf $(VENV) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/carrel/_core*.so python/carrel/_core*.pyd python/carrel/bin
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -100,7 +100,7 @@ def test_such_advice_is_seen(advice: str) -> None:
         "pip install /path/to/carrel",
         '"python" -m pip install "mcp>=2,<3"',
         "carrel mcp install --client zed",
-        "npx --prefix tests/mcp/clients mcp-inspector --cli carrel mcp",
+        "npx --prefix tests/frontends/mcp/clients mcp-inspector --cli carrel mcp",
         "Install Carrel from a checkout",
     ],
 )

@@ -20,7 +20,7 @@ from tests.frontends.cli.test_models import typed_at_a_terminal
 from tests.lsp_client import LspClient
 from tests.shop import write_files
 
-SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
+SERVER = Path(__file__).parents[1] / "frontends/mcp" / "ops_server.py"
 CLIENT = {"experimental": {"carrel": {"confirm": True, "complete": True}}}
 QUESTION = "payments are down: restart the Phoenix server according to protocol"
 HOST = "pay-prod-03"

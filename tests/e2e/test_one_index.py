@@ -11,11 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp import StdioServerParameters
 from mcp.client import Client
 from tests.lsp_client import LspClient
 from tests.shop import write_many
-
-from mcp import StdioServerParameters
 
 Ask = Callable[[str], Any]
 

@@ -23,7 +23,7 @@ from carrel.frontends.common.uris import path_to_uri
 
 STARTS = int(os.environ.get("CARREL_TEST_STARTS", "9"))
 EDITOR = Path(__file__).with_name("editor.py")
-STAND_IN = Path(__file__).parents[1] / "copilot" / "stand_in.py"
+STAND_IN = Path(__file__).parents[1] / "frontends/copilot" / "stand_in.py"
 AT_ONCE = 3
 MARK = "CARREL_TEST_MARK"
 POOL_THREADS = 4  # fewer than one a folder

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.lsp_client import LspClient, LspError
 
-SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[1] / "frontends/mcp" / "tool_server.py"
 CONFIRMS = {"experimental": {"carrel": {"confirm": True}}}
 
 

@@ -54,7 +54,7 @@ async def test_a_server_of_tools_is_sent_one_line(tmp_path: Path) -> None:
     """A real server of the SDK behind a program that keeps what comes in."""
     told, seen = tmp_path / "told", tmp_path / "seen"
     told.write_text("Greet somebody.")
-    server = Path(__file__).parents[1] / "mcp/tool_server.py"
+    server = Path(__file__).parent / "mcp/tool_server.py"
     keeps = (
         "import subprocess, sys\n"
         f"server = subprocess.Popen([sys.executable, {str(server)!r}, {str(told)!r}], stdin=subprocess.PIPE)\n"

@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
 
 from tests.e2e import editor  # noqa: E402
+from tests.frontends.chat_proxy.conftest import Server, Shop, Upstream, end, listening  # noqa: E402
 from tests.lsp_client import LspClient  # noqa: E402
-from tests.proxy.conftest import Server, Shop, Upstream, end, listening  # noqa: E402
 from tests.shop import SHOP, environment, write_files  # noqa: E402
 from tests.waiting import wait_until  # noqa: E402
 

@@ -22,7 +22,7 @@ from carrel.policy.permissions import PermissionFile
 from carrel.settings.settings import Settings
 from carrel.settings.tool_settings import read_tools
 
-SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[2] / "frontends/mcp" / "tool_server.py"
 Make = Callable[..., ToolService]
 
 

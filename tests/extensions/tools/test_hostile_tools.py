@@ -36,7 +36,7 @@ from carrel.policy.permissions import PermissionFile
 from carrel.settings.settings import Settings
 from carrel.settings.tool_settings import ToolServer, read_tools
 
-SERVER = Path(__file__).parents[2] / "mcp" / "hostile_server.py"
+SERVER = Path(__file__).parents[2] / "frontends/mcp" / "hostile_server.py"
 GREET = {"steps": [{"tool": "t.greet", "args": {"name": "Ann"}}]}
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes and settings are looked up where Linux has them")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mcp.hostile_service import serving
+from tests.frontends.mcp.hostile_service import serving
 from tests.waiting import listens, wait_until
 
 from carrel.extensions.tools.servers import mcp_bounds, shared_servers
@@ -38,7 +38,7 @@ async def test_a_program_is_not_taken_from_the_folder_that_carrel_was_started_in
     assert not seen.exists()
 
 
-SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[2] / "frontends/mcp" / "tool_server.py"
 
 
 @contextlib.contextmanager

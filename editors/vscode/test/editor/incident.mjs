@@ -67,7 +67,7 @@ try {
   mkdirSync(project);
   writeProject(project, 2);
   write(inside('runbooks/phoenix.md'), RUNBOOK);
-  const server = resolve(here, '../../../../tests/mcp/ops_server.py');
+  const server = resolve(here, '../../../../tests/frontends/mcp/ops_server.py');
   write(
     inside('xdg_config_home/carrel/settings.toml'),
     `[sources.runbooks]\nfolder = '${inside('runbooks')}'\n[tools.servers.ops]\ncommand = '${python}'\nargs = ['${server}', '${calls}']\n`,
