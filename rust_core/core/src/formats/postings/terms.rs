@@ -34,7 +34,7 @@ pub fn stem(lower: &str) -> &str {
 /// One field of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub enum Field {
-    /// Symbol, definitions, signature.
+    /// Symbol and signature.
     Name = 0,
     /// Folders and file name.
     Path = 1,

@@ -41,9 +41,6 @@ impl FileDraft {
         for (i, chunk) in chunks.iter().enumerate() {
             let span = chunk.span.start_byte as usize..chunk.span.end_byte as usize;
             terms.add(Field::Name, &chunk.symbol);
-            for definition in chunk.definitions.iter().filter(|d| !chunk.symbol.contains(d.as_str())) {
-                terms.add(Field::Name, definition);
-            }
             terms.add(Field::Name, &chunk.signature);
             terms.add(Field::Path, file.path);
             terms.add(Field::Body, text.get(span).unwrap_or_default());
