@@ -25,7 +25,6 @@ pub struct VerbatimEvidence {
 
 /// For each candidate.
 pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingContext) -> Vec<VerbatimEvidence> {
-    let weights = &context.weights;
     // `README` or `app.py` asks for the file, not for what mentions it.
     let is_the_file = |candidate: &Candidate| is_called(&candidate.path, &context.file_name);
     let rivals = context.rivals_of(candidates);
@@ -33,37 +32,68 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         let of_the_file = |it: bool| VerbatimEvidence { strength: 0.0, unrivalled: f64::from(u8::from(it)) };
         return candidates.iter().map(|candidate| of_the_file(is_the_file(candidate))).collect();
     }
-    // What has a name or title has rivals in what has it, too, and not in what happens to say the same words.
-    let files = [false, true].map(|names| {
-        let of_kind = || rivals.iter().filter(move |rival| rival.verbatim_name || !names);
-        (fullest_of_files(of_kind()), fullest_of_files(of_kind().filter(|rival| rival.prior >= 1.0)))
-    });
-    let most_of = |files: &[f64]| files.iter().copied().fold(0.0, f64::max);
-    let most = most_of(&files[0].0);
-    let mut defining = rivals.iter().filter(|rival| rival.defines >= 1.0).peekable();
-    let defined = defining.peek().is_some();
-    let whole_defined = defining.any(|candidate| is_named_with_its_holder(candidate, context));
-    let of = |candidate: &Candidate| {
+    let judge = Judge::new(rivals, context, context.is_defined(candidates));
+    let with_rare_names = |candidate: &Candidate| {
+        let found = judge.evidence(candidate);
+        VerbatimEvidence { unrivalled: found.unrivalled.max(judge.of_a_rare_name(candidate)), ..found }
+    };
+    candidates.iter().map(with_rare_names).collect()
+}
+
+/// The most that each file holds word for word: of all files, and of those without a path penalty.
+struct Fullest {
+    all: Vec<f64>,
+    ordinary: Vec<f64>,
+}
+
+impl Fullest {
+    fn of<'a>(rivals: impl Iterator<Item = &'a Candidate> + Clone) -> Self {
+        let ordinary = fullest_of_files(rivals.clone().filter(|rival| rival.prior >= 1.0));
+        Self { all: fullest_of_files(rivals), ordinary }
+    }
+}
+
+/// What one candidate's words are compared with.
+struct Judge<'a> {
+    context: &'a RankingContext,
+    /// Of all that say the words, and of what has them as its name or title: only the like rival each other.
+    texts: Fullest,
+    names: Fullest,
+    /// Whether something defines the name that is asked for, alone and together with what it is in.
+    defined: bool,
+    whole_defined: bool,
+    /// Whether people wrote something that defines it.
+    by_people: bool,
+}
+
+impl<'a> Judge<'a> {
+    fn new(rivals: &[Candidate], context: &'a RankingContext, by_people: bool) -> Self {
+        let mut defining = rivals.iter().filter(|rival| rival.defines >= 1.0).peekable();
+        Self {
+            context,
+            texts: Fullest::of(rivals.iter()),
+            names: Fullest::of(rivals.iter().filter(|rival| rival.verbatim_name)),
+            defined: defining.peek().is_some(),
+            whole_defined: defining.any(|candidate| is_named_with_its_holder(candidate, context)),
+            by_people,
+        }
+    }
+
+    fn evidence(&self, candidate: &Candidate) -> VerbatimEvidence {
+        let (context, weights) = (self.context, &self.context.weights);
         let is_name = candidate.verbatim_name && f64::from(candidate.verbatim_words) <= weights.words_of_name;
         let strength = if context.is_change { of_a_wish(candidate, weights) } else { strength(candidate, is_name, weights) };
-        // Where the name is defined, its uses are not what was asked for. A bare symbol's come after its definitions anyway.
-        let is_use = is_name
-            && if candidate.verbatim_words > 1 {
-                whole_defined && !(candidate.defines >= 1.0 && is_named_with_its_holder(candidate, context))
-            } else {
-                defined && candidate.defines < 1.0 && !context.is_symbol
-            };
-        if strength <= 0.0 || is_use {
+        if strength <= 0.0 || (is_name && self.is_use(candidate)) {
             return VerbatimEvidence::default();
         }
-        let (all_files, ordinary_files) = &files[usize::from(is_name)];
-        let is_more = candidate.verbatim > most_of(ordinary_files) + ALIKE;
+        let files = if is_name { &self.names } else { &self.texts };
+        let is_more = candidate.verbatim > most_of(&files.ordinary) + ALIKE;
         let penalised = candidate.prior < 1.0;
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
-        let is_whole = candidate.verbatim >= most - ALIKE && candidate.verbatim >= weights.whole_share;
-        let few = is_whole && as_full(if penalised { all_files } else { ordinary_files }) <= weights.few_files;
+        let is_whole = candidate.verbatim >= most_of(&self.texts.all) - ALIKE && candidate.verbatim >= weights.whole_share;
+        let few = is_whole && as_full(if penalised { &files.all } else { &files.ordinary }) <= weights.few_files;
         // What a program wrote repeats what people did.
-        let repeats = candidate.generated && most_of(ordinary_files) >= candidate.verbatim - ALIKE;
+        let repeats = candidate.generated && most_of(&files.ordinary) >= candidate.verbatim - ALIKE;
         let is_unrivalled = if penalised { is_more || (few && !context.is_change && !repeats) } else { few };
         if penalised && !is_unrivalled {
             return VerbatimEvidence::default();
@@ -71,21 +101,28 @@ pub(super) fn verbatim_evidence(candidates: &[Candidate], context: &RankingConte
         // What repeats the headings of changes is one place of it; the code that was changed may be meant, too.
         let waived = if lists_changes(&candidate.path) { candidate.prior } else { 1.0 };
         let unrivalled = if is_unrivalled { strength * waived } else { 0.0 };
-        let shared = strength * (weights.few_files / as_full(all_files)).min(1.0);
-        VerbatimEvidence { strength: shared, unrivalled }
-    };
-    // A name that is hardly anywhere else tells the place among whatever other words.
-    let is_of_people = context.is_defined(candidates);
-    let of_a_rare_name = |candidate: &Candidate| {
-        let is_meant = candidate.rare_name && !lists_changes(&candidate.path) && !(candidate.generated && is_of_people);
-        let is_told = is_meant && !context.is_change && (candidate.defines >= 1.0 || !defined);
-        f64::from(u8::from(is_told))
-    };
-    let with_rare_names = |candidate: &Candidate| {
-        let found = of(candidate);
-        VerbatimEvidence { unrivalled: found.unrivalled.max(of_a_rare_name(candidate)), ..found }
-    };
-    candidates.iter().map(with_rare_names).collect()
+        VerbatimEvidence { strength: strength * (weights.few_files / as_full(&files.all)).min(1.0), unrivalled }
+    }
+
+    /// Whether a candidate uses the name where another defines it, which is what was asked for. A bare symbol's uses come after its
+    /// definitions anyway.
+    fn is_use(&self, candidate: &Candidate) -> bool {
+        if candidate.verbatim_words > 1 {
+            self.whole_defined && !(candidate.defines >= 1.0 && is_named_with_its_holder(candidate, self.context))
+        } else {
+            self.defined && candidate.defines < 1.0 && !self.context.is_symbol
+        }
+    }
+
+    /// A name that is hardly anywhere else tells the place among whatever other words.
+    fn of_a_rare_name(&self, candidate: &Candidate) -> f64 {
+        let is_meant = candidate.rare_name && !lists_changes(&candidate.path) && !(candidate.generated && self.by_people);
+        f64::from(u8::from(is_meant && !self.context.is_change && (candidate.defines >= 1.0 || !self.defined)))
+    }
+}
+
+fn most_of(files: &[f64]) -> f64 {
+    files.iter().copied().fold(0.0, f64::max)
 }
 
 /// Whether a file has this name: with its ending, or without it where that is in capitals.
