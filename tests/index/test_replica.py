@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
 from tests.waiting import until
 
 from carrel.index.outbox import Outbox
@@ -52,6 +53,39 @@ class OneFile:
 
 def records(_: Any, ids: Sequence[ChunkId], __: bool) -> list[VectorRecord]:
     return [VectorRecord(chunk, struct.pack("<2f", 1, 0), {}) for chunk in ids]
+
+
+async def test_an_outage_is_said_once_and_what_a_person_asks_for_is_left_to_who_asked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = ["Qdrant gave no answer within 5 s. Restart it.", "Qdrant can't be reached. Start it."]
+
+    async def open_store() -> Opened:
+        if gone:
+            raise StoreError(gone[0])
+        store = SlowStore()
+        store.may_end.set()
+        return Opened(store)
+
+    replica = VectorReplica(StorePlace("fake", "the store"), OneFile(), Outbox(tmp_path / "outbox.sqlite"), open_store, records)
+    try:
+        for _ in range(2):
+            await replica.catch_up(5)
+            gone.reverse()
+        assert caplog.messages == [f"{gone[0]} Meanwhile the index's own vectors answer."]
+        assert replica.status().problem == gone[1]
+        answers, gone = gone, []
+        await replica.catch_up(5)
+        assert replica.status().state == "ready"
+        gone = answers
+        replica.failed(StoreError("It didn't answer"))
+        await replica.catch_up(5)
+        assert caplog.messages[1:] == ["It didn't answer. Meanwhile the index's own vectors answer."]
+        with pytest.raises(StoreError):
+            await replica.probe()
+        assert len(caplog.messages) == 2
+    finally:
+        await replica.close()
 
 
 async def test_a_question_that_had_no_answer_during_a_publication_counts_until_the_store_was_opened_anew(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_a_store_that_fails_costs_its_vectors_only(own: Snapshot, kind: type[Mem
 
     class Outside:
         def usable(self) -> PublishedVectors:
-            return PublishedVectors(kind(EMBEDDER.spec.dim))
+            return PublishedVectors(kind(EMBEDDER.spec.dim), (), "The store", "Restart it.")
 
         def failed(self, error: CarrelError) -> None:
             failures.append(error)
@@ -218,6 +218,8 @@ def test_a_store_that_fails_costs_its_vectors_only(own: Snapshot, kind: type[Mem
     assert told(retrieve(own, answered, CancelToken())) == told(retrieve(own, prepared, CancelToken()))
     assert len(failures) == 1
     assert "answered by the vectors of the index itself" in str(answered.problem)
+    why = {Broken: "Qdrant can't be reached", Hangs: "The store didn't answer within 0.05 s. Restart it."}
+    assert str(failures[0]) == why[kind]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,20 @@ class StorePlace(Struct, frozen=True):
         """Tell whether vectors go to another machine."""
         return self.destination is not None and not self.destination.local
 
+    def silent(self, what: str) -> StoreError:
+        """Return the error that it kept someone waiting, with its remedy."""
+        return StoreError(f"{self.title} {what}", self.remedy, retryable=True)
+
+    @property
+    def title(self) -> str:
+        """Return its name as a sentence begins with it."""
+        return f"The store of vectors, {self.name},"
+
+    @property
+    def remedy(self) -> str:
+        """Say what a person can do where it doesn't answer."""
+        return "Restart it, or check its URL." if self.destination else "Check its disk, or restart what uses it."
+
 
 class OpenedStore(Protocol):
     """A store that is open, with whatever runs for it."""
@@ -138,7 +152,7 @@ class VectorReplica:
         opened, lacking = self._opened, self._unpublished
         if opened is None or self._state != "ready" or lacking is None or self._outbox.changing:
             return None
-        return PublishedVectors(opened.vectors, [*lacking, *self.overlaid()])
+        return PublishedVectors(opened.vectors, [*lacking, *self.overlaid()], self.place.title, self.place.remedy)
 
     def failed(self, error: CarrelError) -> None:
         """Note that the store didn't answer: it is looked for in the background, and left alone until it was opened anew."""
@@ -201,7 +215,7 @@ class VectorReplica:
                 async for _ in self._vectors.ids():
                     break
             except CarrelError as error:
-                await self._fail(error)
+                await self._fail(error, say=False)  # who asked says it
                 raise
             finally:
                 await asyncio.to_thread(self.measure)
@@ -296,8 +310,8 @@ class VectorReplica:
                     await self._news.wait()
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
-    async def _fail(self, error: CarrelError) -> None:
-        self._note_state("waiting" if isinstance(error, NotAllowed) else "unreachable", str(error))
+    async def _fail(self, error: CarrelError, *, say: bool = True) -> None:
+        self._note_state("waiting" if isinstance(error, NotAllowed) else "unreachable", str(error), say=say)
         await self._release()
 
     async def _open(self) -> None:
@@ -310,7 +324,7 @@ class VectorReplica:
             async with asyncio.timeout(OPEN_SECONDS):
                 self._opened = await self._open_store()
         except TimeoutError:
-            raise StoreError(f"{self.place.name} didn't open within {OPEN_SECONDS:g} s") from None
+            raise self.place.silent(f"didn't open within {OPEN_SECONDS:g} s") from None
         self._note_state("opening", self._problem)
         log.info("The store of vectors at %s is open", self.place.name)
 
@@ -351,7 +365,7 @@ class VectorReplica:
                 async with asyncio.timeout(PUBLISH_SECONDS):
                     await self._vectors.publish(records, gone)
             except TimeoutError:
-                raise StoreError(f"{self.place.name} took no vectors within {PUBLISH_SECONDS:g} s") from None
+                raise self.place.silent(f"took no vectors within {PUBLISH_SECONDS:g} s") from None
             ids = {record.id for record in records}
             published = [entry for entry in entries if not entry.add or entry.id in ids]
             await asyncio.to_thread(self._outbox.done, published)
@@ -375,13 +389,14 @@ class VectorReplica:
         paths = self._outbox.pending_paths(MOST_UNPUBLISHED + 1)
         return paths if len(paths) <= MOST_UNPUBLISHED else None
 
-    def _note_state(self, state: ReplicaState, problem: str = "") -> None:
+    def _note_state(self, state: ReplicaState, problem: str = "", *, say: bool = True) -> None:
         if self._state == "unreachable" and state in ("filling", "ready"):
             return  # a question had no answer while this was under way: only opening it anew ends that
         if (state, problem) != (self._state, self._problem):
-            if problem and problem != self._problem:
-                log.warning("Vectors at %s: %s", self.place.name, problem)
+            news = say and not self._problem
             self._state, self._problem = state, problem
+            if news and problem:  # once, until it answers again
+                log.warning("%s", self.problem)
             self.on_change()
 
 

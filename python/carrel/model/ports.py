@@ -201,10 +201,15 @@ class StoreRequest(Struct, frozen=True):
 
 
 class PublishedVectors(Struct, frozen=True):
-    """A store that answers now. What `unpublished` files hold it doesn't have yet, or not as it stands."""
+    """A store that answers now. What `unpublished` files hold it doesn't have yet, or not as it stands.
+
+    `name` and `remedy` are words for a person, for when it doesn't answer.
+    """
 
     store: VectorStore
     unpublished: Sequence[str] = ()
+    name: str = "The store of vectors"
+    remedy: str = ""
 
 
 # --- tools and audit

@@ -8,7 +8,6 @@ are compared, too: by the vectors that the index keeps, or else by those of the 
 from __future__ import annotations
 
 import asyncio
-import logging
 import operator
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
@@ -24,8 +23,6 @@ from carrel.model.vectors import Vectors
 from carrel.question.prepare import PreparedQuery, SearchText
 from carrel.search.candidates import literal_glob, pool_size, search_each
 from carrel.search.localize import POOL
-
-log = logging.getLogger(__name__)
 
 STORE_SECONDS = 1.0
 """How long a store may take for a question; the index's own vectors answer then."""
@@ -61,10 +58,11 @@ async def compare_outside(
         async with asyncio.timeout(seconds):
             return await compare(prepared, view, published.store, run, where=where, unpublished=published.unpublished)
     except TimeoutError:
-        error: CarrelError = ProviderError(f"The store of vectors didn't answer within {seconds:g} s", retryable=True)
+        error: CarrelError = ProviderError(
+            f"{published.name} didn't answer within {seconds:g} s", published.remedy, retryable=True
+        )
     except CarrelError as failure:
         error = failure
-    log.warning("The store of vectors didn't answer a question: %s", error)
     outside.failed(error)
     by = "its words alone" if view.chunks_without_vectors == view.chunks else "the vectors of the index itself"
     notice = f"{str(error).rstrip('.')}. The question was answered by {by}."

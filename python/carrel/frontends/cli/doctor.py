@@ -163,7 +163,7 @@ async def _probed(replica: VectorReplica) -> str:
         async with asyncio.timeout(_STORE_SECONDS):
             await replica.probe()
     except TimeoutError:
-        return f"it gave no answer within {_STORE_SECONDS:g} s"
+        return str(replica.place.silent(f"gave no answer within {_STORE_SECONDS:g} s"))
     except CarrelError as error:
         return str(error)
     return ""
