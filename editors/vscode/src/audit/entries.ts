@@ -159,7 +159,7 @@ function places({ places: found }: AuditEntry['details']): readonly Place[] {
 }
 
 function plain(value: unknown): string {
-  if (typeof value === 'number') return Number.isInteger(value) ? numeral(value) : value.toFixed(2);
+  if (typeof value === 'number') return Number.isInteger(value) ? numeral(value) : numeral(value, 2);
   if (value === null || typeof value !== 'object') return text(value);
   const { hash, chars, text: kept } = value as { hash?: unknown; chars?: unknown; text?: unknown };
   if (typeof kept === 'string') return kept;

@@ -1,6 +1,7 @@
 /** Before a question goes to a model, the person may look at what goes with it, and take places out. */
 
 import * as vscode from 'vscode';
+import { numeral } from '../memory/labels';
 import type { ContextResult, HitResult } from '../protocol';
 import { lines, spent } from '../receipts/nodes';
 import { why, type Surroundings } from '../receipts/why';
@@ -13,7 +14,7 @@ export async function review(
 ): Promise<readonly HitResult[] | undefined> {
   const items = pack.hits.map(hit => ({
     label: `${hit.path}:${lines(hit)}`,
-    description: hit.attached ? '' : hit.score.toFixed(2),
+    description: hit.attached ? '' : numeral(hit.score, 2),
     detail: why(hit, around),
     picked: true,
     hit,

@@ -16,9 +16,10 @@ export function bytes(count: number): string {
   return `${numeral(unit && value < 10 ? Number(value.toFixed(1)) : Math.round(value))} ${units[unit] ?? ''}`;
 }
 
-/** A number with the signs of the editor's language. */
-export function numeral(value: number): string {
-  return value.toLocaleString(env.language);
+/** A number with the signs of the editor's language, and as many digits after the point. */
+export function numeral(value: number, digits?: number): string {
+  const most = digits === undefined ? {} : { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return value.toLocaleString(env.language, most);
 }
 
 /** What is counted: one of it, and several. */

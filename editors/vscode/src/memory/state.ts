@@ -10,6 +10,12 @@ export interface Work {
   readonly percentage: number;
 }
 
+/** The server's "Indexing shop" in the editor's language. */
+function workTitle(title: string): string {
+  const name = /^Indexing (.+)$/.exec(title)?.[1];
+  return name ? l10n.t('Indexing {0}', name) : title;
+}
+
 export class MemoryState {
   private readonly statuses = new Map<string, StatusResult>();
   private readonly works = new Map<string | number, Work>();
@@ -34,7 +40,7 @@ export class MemoryState {
     }
     const before = this.works.get(token);
     this.works.set(token, {
-      title: progress.kind === 'begin' ? progress.title : (before?.title ?? l10n.t('Indexing')),
+      title: progress.kind === 'begin' ? workTitle(progress.title) : (before?.title ?? l10n.t('Indexing')),
       message: progress.message ?? before?.message ?? '',
       percentage: progress.percentage ?? before?.percentage ?? 0,
     });

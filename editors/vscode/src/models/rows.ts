@@ -1,7 +1,7 @@
 /** Models and actions as rows of a list: plain data, tested without an editor. */
 
 import { l10n } from 'vscode';
-import { count } from '../memory/labels';
+import { count, numeral } from '../memory/labels';
 import type { ProviderModel, ProvidersResult } from '../protocol';
 
 export type Action = 'enterKey' | 'removeKey' | 'check' | 'settings';
@@ -36,7 +36,7 @@ function facts(model: ProviderModel): string[] {
   const remote = [
     isAllowed(model) ? l10n.t('allowed') : l10n.t('not allowed yet'),
     hasKey ? l10n.t('has a key') : l10n.t('no key found'),
-    l10n.t('{0}, ${1} so far', count(requests, 'request'), dollars.toFixed(4)),
+    l10n.t('{0}, ${1} so far', count(requests, 'request'), numeral(dollars, 4)),
   ];
   return [
     ...(destinations.length ? remote : [l10n.t('runs inside Carrel, nothing is sent')]),

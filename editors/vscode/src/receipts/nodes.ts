@@ -43,7 +43,7 @@ export function receiptNodes(receipt: Receipt | undefined, pinned: readonly stri
     nodes.push({
       id: 'confidence',
       label: l10n.t('Confidence'),
-      description: pack.confidence.toFixed(2),
+      description: numeral(pack.confidence, 2),
       icon: 'pulse',
       tooltip: l10n.t('How sure it is that the project holds anything relevant at all, from 0 to 1. Near 0 nothing is sent.'),
     });
@@ -149,7 +149,7 @@ function sentNode(sent: readonly SentResult[]): Node {
         count(requests, 'request'),
         count(texts, 'text'),
         count(bytes, 'byte'),
-        cost ? `$${cost.toFixed(4)}` : undefined,
+        cost ? `$${numeral(cost, 4)}` : undefined,
       ]
         .filter(Boolean)
         .join(' · '),
@@ -163,8 +163,8 @@ export function lines({ startLine, endLine }: { startLine: number; endLine: numb
 }
 
 function stages(pack: ContextResult): string {
-  const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`);
-  return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${pack.elapsedMs.toFixed(0)} ms`, ...each].join('\n');
+  const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${numeral(ms, 1)} ms`);
+  return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${numeral(pack.elapsedMs, 0)} ms`, ...each].join('\n');
 }
 
 function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Surroundings, removed: boolean): PlaceNode {
@@ -173,7 +173,7 @@ function hitNode(hit: HitResult, names: ReadonlyMap<string, string>, around: Sur
   const name = names.get(hit.path) ?? hit.path;
   const notes = [
     hit.folder && name !== hit.path ? hit.path.slice(0, hit.path.indexOf('/')) : undefined,
-    hit.attached ? l10n.t('chosen by you') : hit.score.toFixed(2),
+    hit.attached ? l10n.t('chosen by you') : numeral(hit.score, 2),
     removed ? l10n.t('excluded by you') : undefined,
     hit.masked ? l10n.t('{0} hidden', count(hit.masked, 'secret')) : undefined,
     sentence,
@@ -201,7 +201,7 @@ function reasons(hit: HitResult, sentence: string): Node[] {
     nodes.push({
       id: `${id}/score`,
       label: l10n.t('How the score adds up'),
-      description: hit.score.toFixed(2),
+      description: numeral(hit.score, 2),
       icon: 'graph',
       children: parts.map(([share, words], i) => ({ id: `${id}/score/${i}`, label: share, description: words })),
     });

@@ -1,7 +1,7 @@
 /** Why a place was chosen, in words; and its score as a sum. */
 
 import { l10n } from 'vscode';
-import { count, joined } from '../memory/labels';
+import { count, joined, numeral } from '../memory/labels';
 import type { HitResult } from '../protocol';
 
 /** What the sentence can name beside the place itself. */
@@ -83,7 +83,7 @@ export function sum({ signals }: HitResult): (readonly [string, string])[] {
 }
 
 function signed(share: number): string {
-  return `${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(2)}`;
+  return `${share < 0 ? '−' : '+'}${numeral(Math.abs(share), 2)}`;
 }
 
 /** The last part of a path or a URI. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { env } from './editor_texts';
 import { memoryNodes, type Choices } from '../../src/memory/nodes';
 import { MemoryState } from '../../src/memory/state';
-import { badge, bytes, cancelledText, progressText, stateOf } from '../../src/memory/labels';
+import { badge, bytes, cancelledText, numeral, progressText, stateOf } from '../../src/memory/labels';
 import type { StatusResult } from '../../src/protocol';
 
 const STATUS: StatusResult = {
@@ -98,6 +99,9 @@ describe('the words of the memory', () => {
     assert.equal(bytes(999), '999 B');
     assert.equal(bytes(12_345), '12 KB');
     assert.equal(bytes(1_234_567), '1.2 MB');
+    env.language = 'de';
+    assert.deepEqual([bytes(1_234_567), numeral(3_758), numeral(0.5, 2)], ['1,2 MB', '3.758', '0,50']);
+    env.language = 'en';
     assert.equal(stateOf({ ...STATUS, pending: 1 }), 'ready, 1 file to update');
     assert.equal(stateOf({ ...STATUS, state: 'error', error: 'the disk is full' }), 'the disk is full');
   });
