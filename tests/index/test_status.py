@@ -86,6 +86,18 @@ async def test_secrets_are_counted_and_never_told(tmp_path: Path) -> None:
     await workspace.close()
 
 
+async def test_a_cleared_index_counts_nothing_of_open_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(CODE)
+    workspace = workspace_of(tmp_path)
+    await workspace.request_index().done
+    workspace.buffers.opened("a.py", lambda: CODE + "beta = alpha(1)\n")
+    await workspace.buffers.flush()
+    await workspace.clear()
+    status = await status_of(workspace)
+    assert (status.files, status.chunks, status.languages, status.chunks_without_vectors) == (0, 0, {}, 0)
+    await workspace.close()
+
+
 async def test_the_commit_is_that_of_the_last_run_over_everything(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(CODE)
     git(tmp_path, "init", "-q")

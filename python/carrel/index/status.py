@@ -85,16 +85,17 @@ class Status(StatusDetails, frozen=True, kw_only=True):
             return cls(root=root, state=state, problems=problems, error=error, pending=pending)
         store = index.store
         snapshot = store.snapshot()
+        files = store.kept_files  # without one, what is in the snapshot is the text of open buffers
         role: Role = store.role
         return cls(
             **asdict(details),
             root=root,
             state=state,
             role=role,
-            files=store.kept_files,
-            chunks=snapshot.chunks,
+            files=files,
+            chunks=snapshot.chunks if files else 0,
             bytes=store.bytes_on_disk,
-            languages=snapshot.languages(),
+            languages=snapshot.languages() if files else {},
             model_id=index.embedder.spec.id,
             dims=index.embedder.spec.dim,
             store=str(index.directory),
@@ -105,7 +106,7 @@ class Status(StatusDetails, frozen=True, kw_only=True):
             unfinished=index.unfinished,
             failed_files=store.failed_count,
             refused_files=index.refused_files,
-            chunks_without_vectors=snapshot.chunks_without_vectors,
+            chunks_without_vectors=snapshot.chunks_without_vectors if files else 0,
             problems=(*problems, *index.problems, *filter(None, (details.writer_problem, details.model_not_used))),
             error=error,
             masked=store.masked,
