@@ -7,7 +7,7 @@ import { count } from '../memory/labels';
 import type { Memory } from '../memory/memory';
 import type { ContextResult, HitResult } from '../protocol';
 import { localFolders } from '../memory/memory';
-import { lines } from '../receipts/nodes';
+import { firstLine, lines } from '../receipts/nodes';
 import type { Question } from '../receipts/receipts';
 import { openPlace } from '../receipts/view';
 import type { Supervisor } from '../server/supervisor';
@@ -82,7 +82,7 @@ function note(label: string, description = ''): vscode.QuickPickItem {
 
 /** The line below a place: the commit that changed it last, where that was asked for and is known, else its first line. */
 function detail({ lastChange, text }: HitResult): string {
-  if (!lastChange) return text.trim().split('\n', 1)[0] ?? '';
+  if (!lastChange) return firstLine(text);
   return `$(git-commit) ${lastChange.at.slice(0, 10)} ${lastChange.author}: ${lastChange.subject}`;
 }
 

@@ -162,6 +162,11 @@ export function lines({ startLine, endLine }: { startLine: number; endLine: numb
   return startLine === endLine ? String(startLine) : `${startLine}-${endLine}`;
 }
 
+/** The first line that says something: above many definitions stands a comment, which begins with a line of signs. */
+export function firstLine(text: string): string {
+  return (text.split('\n').find(line => /[\p{L}\p{N}]/u.test(line)) ?? text).trim();
+}
+
 function stages(pack: ContextResult): string {
   const each = Object.entries(pack.stages).map(([name, ms]) => `${name} ${numeral(ms, 1)} ms`);
   return [`${count(pack.tokens, 'token')} (${pack.tokenizer}), ${numeral(pack.elapsedMs, 0)} ms`, ...each].join('\n');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { merged } from '../../src/receipts/merged';
 import { readFileSync } from 'node:fs';
 import type { ContextResult, HitResult } from '../../src/protocol';
-import { answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
+import { firstLine, answerNodes, receiptNodes, spent } from '../../src/receipts/nodes';
 import { literalGlob, Receipts, wholeFile, type Place } from '../../src/receipts/receipts';
 import { shortNames, sum, why } from '../../src/receipts/why';
 
@@ -63,6 +63,14 @@ const receipt = (id: string, text = 'q'): Parameters<Receipts['add']>[0] => ({
   pack: { ...PACK, id },
   outcome: 'sent',
   at: new Date(),
+});
+
+describe('the line below a place', () => {
+  it('is the first that says something', () => {
+    assert.equal(firstLine('    /**\n     * Exports a page.\n     */\n'), '* Exports a page.');
+    assert.equal(firstLine('\n# 标题\n'), '# 标题');
+    assert.equal(firstLine(' }\n'), '}');
+  });
 });
 
 describe('receipts', () => {
