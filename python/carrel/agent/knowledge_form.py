@@ -21,6 +21,7 @@ from carrel.model.ports import Tokenizer, ToolResult
 from carrel.model.structs import decode_call, schema
 from carrel.model.types import ContextItem, Hit
 from carrel.pack.appearance import escape, one_line, spelled
+from carrel.search.pieces import HEADINGS
 
 __all__ = ["DESCRIPTION", "LANGUAGES", "NAME", "NOTHING_FOUND", "KnowledgeArguments", "note_of", "text_of", "text_of_hits"]
 
@@ -64,7 +65,7 @@ def text_of_hits(hits: Sequence[Hit]) -> str:
 
 def note_of(symbol: str, note: str) -> str:
     """Return what stands behind the place of a passage: the headings above it, and what must be known of its document."""
-    return "; ".join(filter(None, (symbol if " > " in symbol else "", note)))
+    return "; ".join(filter(None, (symbol if HEADINGS in symbol else "", note)))
 
 
 def text_of(documents: Iterable[tuple[str, int, int, str, str]]) -> str:

@@ -15,6 +15,8 @@ GAP_LINES = 3
 MOST_SYMBOLS = 4
 """A joined piece is named by so many of its parts."""
 _MORE = ", …"
+HEADINGS = " > "
+"""Between the headings of a section, the outermost first."""
 LARGEST_SIGNATURE = 0.4
 """A signature that is a larger share of its chunk saves too little to be worth the body."""
 
@@ -163,10 +165,11 @@ def _with_line_end(text: str) -> str:
 
 
 def common_symbol(first: str, second: str) -> str:
-    """Return the name of two neighbours that are shown as one."""
+    """Return the name of two neighbours that are shown as one; headings above both are named once."""
     if not first or not second or first == second:
         return first or second
     names = first.removesuffix(_MORE).split(", ")
     if first.endswith(_MORE) or len(names) >= MOST_SYMBOLS:
         return ", ".join(names) + _MORE
-    return f"{first}, {second}"
+    above = names[0].rpartition(HEADINGS)[0]
+    return f"{first}, {second.removeprefix(above + HEADINGS) if above else second}"
