@@ -58,6 +58,8 @@ def test_the_status_of_a_folder_without_an_index_says_so_and_how_it_gets_one(run
     assert "carrel index" in out
     run("index")
     assert "not indexed" not in run("status")[1]
+    run("clear")
+    assert run("status")[1] == out
 
 
 def test_a_model_that_cannot_be_reached_costs_its_help_and_is_said_once(run: Run) -> None:

@@ -190,7 +190,7 @@ def run_status(arguments: Namespace, output: Output) -> int:
         return 0
     status = with_commands(root, output, _status)
     output.value(status)
-    if status.store or isinstance(status.error, str):
+    if isinstance(status.last_indexed, str) or status.unfinished or isinstance(status.error, str):
         _show_status(status, output)
     else:
         output.text(f"not indexed: {root}. `carrel index` there makes its index, as the first question does.")
