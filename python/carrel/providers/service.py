@@ -91,9 +91,9 @@ def unreachable(error: Exception, service: Service) -> ProviderError:
     if problem := tls_problem(error, who):
         return problem
     if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
-        return ProviderError(
-            f"{service.title} can't be reached at {host}", "Check the network, `httpProxy` and `baseUrl`.", retryable=True
-        )
+        local = "Start it, or check `baseUrl`."  # no network is in between, and no proxy is asked
+        remedy = "Check the network, `httpProxy` and `baseUrl`." if service.leaves_machine else local
+        return ProviderError(f"{service.title} can't be reached at {host}", remedy, retryable=True)
     if isinstance(error, httpx.TimeoutException):
         return ProviderError(f"{service.title} at {host} stopped answering for {service.idle_seconds:g} s.", retryable=True)
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):

@@ -67,7 +67,7 @@ def test_a_model_that_cannot_be_reached_costs_its_help_and_is_said_once(run: Run
     code, out, err = run("search", "who verifies a password", "--assess")
     assert (code, out.startswith("src/auth.py:")) == (0, True)
     assert err.count("assessed") == 1
-    assert "Ollama can't be reached at 127.0.0.1:1." in err
+    assert "Ollama can't be reached at 127.0.0.1:1. Start it, or check `baseUrl`." in err
     code, out, told = run("ask", "who verifies a password")
     assert (code, out, told.count("\n")) == (1, "", 1)
     assert "Error" not in err + told, "no names of Carrel's own classes"
