@@ -326,6 +326,14 @@ def test_words_that_stand_somewhere_as_they_are_are_found_whatever_was_spoken_of
     assert [hit.chunk.id for hit in ask(asked, SAID).hits] == [hit.chunk.id for hit in ask(asked).hits]
 
 
+@pytest.mark.parametrize(("text", "stands"), [("where is tax named?", True), ("what about wombats?", False)])
+def test_a_short_question_leans_on_the_conversation_where_its_own_words_find_nothing(text: str, stands: bool) -> None:
+    assert follow(text).is_short_alone
+    found = ask(Query(text), SAID)
+    assert (found.diagnostics.rewritten is None, found.hits[0].chunk.path == "shop/tax.py") == (stands, stands)
+    assert stands or found.hits[0].chunk.path == "shop/retry_schedule.py"
+
+
 def test_a_filter_holds_for_what_the_conversation_finds() -> None:
     found = ask(Query("And how is that tested?", filters=Filters(path_globs=("shop/**",))), SAID)
     assert found.hits

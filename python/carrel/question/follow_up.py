@@ -67,6 +67,8 @@ class FollowUp(Struct, frozen=True):
     wants_tests: bool = False
     wants_users: bool = False
     is_small_talk: bool = False
+    is_short_alone: bool = False
+    """Whether nothing but its shortness says that it leans on what was said: it may stand by itself."""
 
     def gain(self, place: Candidate, score: float, best: float, query: Query) -> float:
         """Return what a place gains by what the question takes from elsewhere; `best` is the best score of all."""
@@ -129,7 +131,8 @@ def read(query: Query, said: Sequence[Message], symbol: str | None = None) -> Fo
     pointer = _POINTER.search(text)
     if not (name or words) or not (pointer or (len(telling_words(text)) <= _FEW and not _names(text))):
         return FollowUp(None, around)
-    return FollowUp(_with_name(text, pointer, name, words, as_written=users), around, shown, False, tests, users)
+    meant = _with_name(text, pointer, name, words, as_written=users)
+    return FollowUp(meant, around, shown, False, tests, users, is_short_alone=pointer is None)
 
 
 def _in_front(query: Query) -> re.Match[str] | None:

@@ -66,6 +66,12 @@ class PreparedQuery(Struct, frozen=True):
     problem: str | None = None  # why there are no vectors, for a person
     milliseconds: float = 0.0  # how long reading and embedding took
     follow_up: FollowUp = field(default_factory=FollowUp)  # what it takes from the conversation, and from what is in front
+    own: SearchText | None = None  # the user's words, where nothing but their number says that they lean on the conversation
+
+    def by_itself(self, own: SearchText) -> PreparedQuery:
+        """Return the query for a text that doesn't lean on the conversation."""
+        query, texts = replace(self.query, text=own.question.text), {**self.texts, "": own}
+        return replace(self, query=query, texts=texts, follow_up=FollowUp(None, self.follow_up.around))
 
 
 async def prepare(
@@ -89,12 +95,13 @@ async def prepare(
     # Masked as a whole: a name that is cut out of it doesn't show that it is a secret.
     history = masked_history([replace(turn, text=_as_typed(turn.text)) for turn in follow_up.turns_read(history)], mask)
     follows = follow_up.read(query, history, symbol)
+    own = [query_words.read(query.text)] if follows.is_short_alone else []
     query = replace(query, text=follows.text or query.text)
     issue = issue_text.read(query.text) if query.text.strip() else None
     parts = issue.parts() if issue else {"": query.text, **follows.around}
     questions = {name: query_words.read(both_ends(part, LONGEST_QUERY)) for name, part in parts.items()}
     printed = [query_words.read(message) for message in issue.messages] if issue else []
-    further = [] if issue else [question for name, question in questions.items() if name]  # with the conversation
+    further = [] if issue else [*own, *(question for name, question in questions.items() if name)]  # with the conversation
     texts_to_embed = _texts_of([*(questions.values() if issue else [questions[""]]), *printed])
     problem: str | None = None
     vectors: Mapping[str, bytes] = {}
@@ -113,7 +120,8 @@ async def prepare(
     texts = {name: SearchText(question, vectors.get(question.text, b"")) for name, question in kept.items()}
     messages = [SearchText(question, vectors.get(question.text, b"")) for question in printed]
     took = round(1000 * (time.perf_counter() - began), 3)
-    return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, follows)
+    alone = next((SearchText(text, vectors[text.text]) for text in own if text.text in vectors), None)
+    return PreparedQuery(query, embedder.spec, texts, issue, messages, problem, took, follows, alone)
 
 
 async def _vectors(

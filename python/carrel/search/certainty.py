@@ -42,6 +42,8 @@ DOUBT = "Not sure that anything here answers this: these are the nearest places.
 OF_CONVERSATION = 0.01
 """At most so sure is it of a text that says nothing by itself, as "is that right?" does: somebody who asks gets the best places
 for what was said before."""
+STANDS = 0.6
+"""From here on a question of few words needs nothing of the conversation: it may be on another topic. Chosen on follow-ups."""
 OF_A_TRACE = 0.9
 """At least so sure is it of a stack trace that goes through the indexed code, and of a message that the code writes: the words
 around say little. Set, not fitted."""

@@ -19,10 +19,11 @@ from carrel.model.native import Candidate, EditorContext, detect_language, langu
 from carrel.model.published import SHORT_COMMIT, FoundIds, Head, PublishedAddress, PublishedChunk, ReadPoint
 from carrel.model.types import Chunk, Hit, Origin, Query, SourceName, Span, masks_in
 from carrel.question import query_words
+from carrel.search.definitions import definitions_first
 from carrel.search.focus import focus
 from carrel.search.order import Order
 from carrel.search.ranking import RankingContext, rank, signals
-from carrel.search.retriever import definitions_first, placed
+from carrel.search.retriever import placed
 from carrel.sources.published_words import question_terms, term_index
 
 POOL = 60
