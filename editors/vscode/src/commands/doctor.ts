@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { localFolders, type Memory } from '../memory/memory';
 import type { Located } from '../server/locate';
 import type { Supervisor } from '../server/supervisor';
-import { findingLines, SIGNS, writerLine, type Finding } from './doctor_report';
+import { findingLines, folderLines, providerLines, SIGNS, type Finding } from './doctor_report';
 
 const SCHEME = 'carrel-doctor';
 
@@ -58,18 +58,20 @@ export class Doctor implements vscode.Disposable {
       lines.push(`- ${SIGNS.ok} Chosen: ${found.launch.description}`);
       const places = localFolders().map(({ uri }) => uri.fsPath);
       if (this.server.state.kind === 'running') await this.memory.refresh().catch(() => undefined);
+      const providers = await this.server.askRunning('carrel/providers', {}).catch(() => undefined);
+      if (providers) lines.push(...providerLines(providers));
       for (const place of places.length ? places : [this.folder])
-        lines.push('', `## ${place}`, '', ...(await this.examine(found.launch, place)), this.writer(place));
+        lines.push('', `## ${place}`, '', ...(await this.examine(found.launch, place)), ...this.running(place));
     } else {
       lines.push(`- ${SIGNS.error} ${found.problem} ${found.remedy}`);
     }
     return lines.join('\n') + '\n';
   }
 
-  private writer(place: string): string {
+  private running(place: string): string[] {
     const { state } = this.server;
     const status = this.memory.state.all.find(one => vscode.Uri.parse(one.workspaceFolder).fsPath === place);
-    return writerLine(state.kind === 'running' ? status : undefined, state.kind === 'running' ? state.pid : undefined);
+    return folderLines(state.kind === 'running' ? status : undefined, state.kind === 'running' ? state.pid : undefined);
   }
 
   private async examine(launch: NonNullable<Located['launch']>, place: string): Promise<string[]> {
@@ -81,7 +83,7 @@ export class Doctor implements vscode.Disposable {
     });
     try {
       const { findings } = JSON.parse(output) as { findings: readonly Finding[] };
-      return findingLines(findings, launch.env.PYTHONPATH !== undefined);
+      return findingLines(findings, launch.env.PYTHONPATH !== undefined, this.server.state.kind === 'running');
     } catch {
       return [`- ${SIGNS.error} The server's own doctor gave no report: ${output.trim().slice(-500)}`];
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findingLines, remedyFor, writerLine } from '../../src/commands/doctor_report';
+import { findingLines, folderLines, providerLines, remedyFor, writerLine } from '../../src/commands/doctor_report';
 
 describe('the doctor', () => {
   const remedy = (check: string, text: string, ours = true): string =>
@@ -42,5 +42,25 @@ describe('the doctor', () => {
     assert.match(writerLine(status('writer'), 7), /this window's server \(process 7\)/);
     assert.match(writerLine(status('follower'), 7), /another window or program/);
     assert.match(writerLine(undefined, undefined), /nobody at the moment/);
+  });
+
+  it('names what the editor settings use, and what the running server says is wrong', () => {
+    const destination = { provider: 'cohere', host: 'api.cohere.com', local: false, allowed: false };
+    const model = { role: 'reranker', provider: 'cohere', model: 'r', hasKey: false, requests: 0, tokens: 0, dollars: 0 };
+    const inside = { ...model, role: 'embedder', provider: 'bundled', destinations: [] };
+    const store = {
+      kind: 'qdrant',
+      place: 'http://127.0.0.1:1',
+      destinations: [{ ...destination, local: true, allowed: true }],
+      hasKey: false,
+    };
+    assert.deepEqual(providerLines({ models: [{ ...model, destinations: [destination] }, inside], store, known: {}, keys: [] }), [
+      "- ! In use as reranker: cohere, r: not allowed yet, so it isn't asked → Run “Carrel: Test the Models”; no key found → Run “Carrel: Enter a Model's Key…”",
+      '- ✓ In use as store: qdrant, http://127.0.0.1:1',
+    ]);
+    const status = { role: 'writer', problems: ['Qdrant gave no answer. Restart it.'] } as unknown as Parameters<
+      typeof writerLine
+    >[0];
+    assert.deepEqual(folderLines(status, 7).slice(1), ['- ! Qdrant gave no answer. Restart it.']);
   });
 });
