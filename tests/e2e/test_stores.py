@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +47,26 @@ async def test_questions_go_on_without_a_server(project: Path, start: Start) -> 
         question = {"query": "configure the pool of the database", "trigger": "chat"}
         answer = await client.request("carrel/context", question, timeout=20)
         assert answer["hits"]
+
+
+async def test_a_qdrant_that_hangs_is_said_once_with_its_remedy_and_catches_up(project: Path, start: Start) -> None:
+    pytest.importorskip("qdrant_client")
+    program = os.environ.get("CARREL_QDRANT_BINARY") or pytest.skip(qdrant_server.REASON)
+    url, server, _ = qdrant_server.start(program)
+    async with start(project, store={"kind": "qdrant", "url": url}) as client:
+        await client.request("carrel/index", {})
+        held = (await vectors(client, "ready"))["held"]
+        server.send_signal(signal.SIGSTOP)
+        question = {"query": "configure the pool of the database", "limit": 1}
+        answers = [await client.request("carrel/search", question, timeout=10) for _ in range(2)]
+        assert [paths(answer) for answer in answers] == [["src/pool.py"]] * 2
+        problem = (await vectors(client, "unreachable"))["problem"]
+        assert url.removeprefix("http://") in problem
+        assert problem.endswith("Restart it, or check its URL.")
+        (project / "src" / "more.py").write_text("def refund(order):\n    return order.total * -1  # given back\n")
+        await client.request("carrel/index", {})
+        server.send_signal(signal.SIGCONT)
+        assert (await vectors(client, "ready"))["held"] > held
+    told = [told["message"] for method, told in client.notifications if method == "window/logMessage" and told["type"] == 2]
+    assert [message for message in told if "index's own vectors" in message] == told
+    assert len(told) == 1
