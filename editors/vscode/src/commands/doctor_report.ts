@@ -56,7 +56,7 @@ export function providerLines({ models, store }: ProvidersResult): string[] {
       const wrong = problem ?? (allowed ? lastError : "not allowed yet, so it isn't asked → Run “Carrel: Test the Models”");
       const key = hasKey || local ? '' : "; no key found → Run “Carrel: Enter a Model's Key…”";
       const name = [provider, model].filter(Boolean).join(', ');
-      return `- ${wrong || key ? SIGNS.warning : SIGNS.ok} In use as ${role}: ${name}${wrong ? `: ${wrong}` : ''}${key}`;
+      return `- ${wrong || key ? SIGNS.warning : SIGNS.note} In use as ${role}: ${name}${wrong ? `: ${wrong}` : ''}${key}`;
     });
 }
 

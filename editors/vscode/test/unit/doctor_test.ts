@@ -56,7 +56,7 @@ describe('the doctor', () => {
     };
     assert.deepEqual(providerLines({ models: [{ ...model, destinations: [destination] }, inside], store, known: {}, keys: [] }), [
       "- ! In use as reranker: cohere, r: not allowed yet, so it isn't asked → Run “Carrel: Test the Models”; no key found → Run “Carrel: Enter a Model's Key…”",
-      '- ✓ In use as store: qdrant, http://127.0.0.1:1',
+      '- · In use as store: qdrant, http://127.0.0.1:1',
     ]);
     const status = { role: 'writer', problems: ['Qdrant gave no answer. Restart it.'] } as unknown as Parameters<
       typeof writerLine
