@@ -31,7 +31,7 @@ export interface Filter {
 }
 
 export function filterText({ kind, since }: Filter): string {
-  return [kind ? (KINDS[kind]?.filter ?? kind) : l10n.t('everything'), SPANS[since] ?? since].join(', ');
+  return [kind ? (KINDS[kind]?.filter ?? kind) : l10n.t('everything'), SPANS[since] ?? since].join(l10n.t(', '));
 }
 
 /** The rows of the view: trouble first, then the entries, the newest first. `questions` says the words of questions that this window asked. */
@@ -81,7 +81,7 @@ export function summary({ kind, details }: AuditEntry): string {
     case 'tool':
       return outcome(text(details.tool), details);
     case 'answer':
-      return `${text(details.model)}, ${count(number(details.answer_tokens), 'token')}`;
+      return [text(details.model), count(number(details.answer_tokens), 'token')].join(l10n.t(', '));
     case 'sent':
       return l10n.t('{0} to {1} at {2}', count(number(details.texts), 'text'), text(details.provider), text(details.host));
     case 'permission':
@@ -102,7 +102,7 @@ function outcome(what: string, { failed }: AuditEntry['details']): string {
 /** The tools of a pipeline that ran, in their order. */
 function steps(details: AuditEntry['details']): string {
   const given = Array.isArray(details.steps) ? (details.steps as readonly unknown[]) : [];
-  return given.map(step => text((step as { readonly tool?: unknown } | null)?.tool)).join(', ') || l10n.t('no step');
+  return given.map(step => text((step as { readonly tool?: unknown } | null)?.tool)).join(l10n.t(', ')) || l10n.t('no step');
 }
 
 /** An entry as a page that a person reads: a sentence, the places, then every field. */

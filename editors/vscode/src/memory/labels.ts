@@ -135,7 +135,7 @@ export function badge(
 ): Badge {
   const each = statuses.map(status => {
     const folder = statuses.length > 1 ? `${status.name}: ` : '';
-    return `${folder}${stateOf(status)}: ${count(status.files, 'file')}, ${count(status.chunks, 'piece')}`;
+    return `${folder}${stateOf(status)}: ${[count(status.files, 'file'), count(status.chunks, 'piece')].join(l10n.t(', '))}`;
   });
   const about = (icon: string, text: string, more: string, command = SHOW): Badge => ({
     text: `$(${icon}) ${text}`,

@@ -80,7 +80,7 @@ export function answerNodes(receipts: readonly Receipt[]): Node[] {
   return receipts.map(receipt => ({
     id: `answers/${receipt.pack.id}`,
     label: receipt.question.text,
-    description: `${became(receipt)} · ${count(receipt.pack.hits.length, 'place')}, ${spent(receipt.pack)}`,
+    description: `${became(receipt)} · ${[count(receipt.pack.hits.length, 'place'), spent(receipt.pack)].join(l10n.t(', '))}`,
     icon: ICONS[receipt.question.from],
     command: { id: 'carrel.receipt.show', args: [receipt.pack.id] },
   }));
@@ -127,7 +127,7 @@ function sourcesNode({ routes = [], notSearched = [] }: ContextResult): Node {
   return {
     id: 'sources',
     label: l10n.t('Sources'),
-    description: routes.map(({ source }) => source).join(', '),
+    description: routes.map(({ source }) => source).join(l10n.t(', ')),
     icon: 'library',
     children: [...searched, ...others],
   };
@@ -138,7 +138,7 @@ function sentNode(sent: readonly SentResult[]): Node {
   return {
     id: 'sent',
     label: l10n.t('Sent'),
-    description: [...new Set(sent.map(({ host }) => host))].join(', '),
+    description: [...new Set(sent.map(({ host }) => host))].join(l10n.t(', ')),
     icon: 'cloud-upload',
     open: true,
     children: sent.map(({ provider, host, what, requests, texts, bytes, cost }, i) => ({
