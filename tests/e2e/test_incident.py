@@ -15,7 +15,7 @@ import pytest
 from tests.documents import write_documents
 from tests.e2e.conftest import FILES
 from tests.e2e.test_chat import PlayedModel, call
-from tests.frontends.cli.test_conversation import PLAYED
+from tests.frontends.cli.test_conversation import ALONE
 from tests.frontends.cli.test_models import typed_at_a_terminal
 from tests.lsp_client import LspClient
 from tests.shop import write_files
@@ -130,7 +130,7 @@ def test_at_a_terminal(tmp_path: Path, env: dict[str, str], calls: Path, monkeyp
     assert typed_at_a_terminal(["tools", "approve"], True)[0] == 0
     code, shown = typed_at_a_terminal(["sources", "list", "--index"], True)
     assert code == 0, shown
-    code, shown = typed_at_a_terminal(["ask", QUESTION, "--steps"], agrees, ("-c", PLAYED))
+    code, shown = typed_at_a_terminal(["ask", QUESTION, "--steps"], agrees, ("-c", ALONE))
     assert code == 0, shown
     assert shown.index("search_knowledge_base(") < shown.index("search_tools(") < shown.index("execute_pipeline(")
     assert "ops.restart_server (dangerous)" in shown, "the person sees every call before it is made"
