@@ -105,7 +105,7 @@ async def main(source: Path, requests: int) -> dict[str, Any]:
         env, folder = environment(home / "home"), Path(shutil.copytree(source, home / "project"))
         runbooks, settings = write_documents(home / "runbooks"), Path(env["XDG_CONFIG_HOME"]) / "carrel"
         settings.mkdir(parents=True)
-        server = f"command = '{sys.executable}'\nargs = ['{ROOT / 'mcp' / 'ops_server.py'}', '{home / 'calls'}']\n"
+        server = f"command = '{sys.executable}'\nargs = ['{ROOT / 'frontends/mcp' / 'ops_server.py'}', '{home / 'calls'}']\n"
         (settings / "settings.toml").write_text(
             f"[sources.runbooks]\nfolder = '{runbooks}'\n[tools.servers.ops]\n{server}", "utf-8"
         )

@@ -33,7 +33,7 @@ from carrel.service.session import Session
 from carrel.service.workspace import Workspace
 from carrel.settings import settings_files
 
-SERVER = Path(__file__).parents[1] / "mcp" / "ops_server.py"
+SERVER = Path(__file__).parents[1] / "frontends/mcp" / "ops_server.py"
 LIVE = "server response time for the last hour"
 Settle = Callable[..., Any]
 

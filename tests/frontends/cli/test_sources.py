@@ -58,7 +58,7 @@ def test_a_published_repository_is_named_by_its_address(run: Run, tmp_path: Path
 def test_resources_of_an_mcp_server_are_a_source(run: Run, tmp_path: Path, project: Path) -> None:
     told = tmp_path / "told"
     told.write_text("Greet somebody.", "utf-8")
-    server = Path(__file__).parents[2] / "mcp" / "tool_server.py"
+    server = Path(__file__).parents[1] / "mcp" / "tool_server.py"
     assert "there is no MCP server 't'" in run("sources", "add", "notes", "mcp://t")[2]
     assert run("tools", "add", "t", "--", sys.executable, str(server), str(told))[0] == 0
     code, _, err = run("sources", "add", "notes", "mcp://t/note://runbooks/")

@@ -17,7 +17,7 @@ TOOLS = {
         {"name": "a b", "description": "Has no usable name."},
     ]
 }
-SERVER = Path(__file__).parents[2] / "mcp" / "tool_server.py"
+SERVER = Path(__file__).parents[1] / "mcp" / "tool_server.py"
 
 
 @pytest.fixture
