@@ -153,12 +153,12 @@ def _installation() -> str:
     """Return what tells this user's Carrel from others, made once."""
     import platformdirs
 
-    from carrel.system.filesystem import replace_file
+    from carrel.system.filesystem import private_folder, replace_file
 
     path = platformdirs.user_data_path("carrel", appauthor=False) / "installation"
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             replace_file(path, secrets.token_hex(16).encode())
         return path.read_text("utf-8")
     except OSError as error:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from carrel.model.errors import StoreError
 from carrel.settings.settings import Settings
-from carrel.system.filesystem import is_network, locked
+from carrel.system.filesystem import is_network, locked, private_folder
 
 INDEX_FILE = "index.db"
 LOCK_FILE = "writer.lock"
@@ -83,14 +83,14 @@ def prepare(location: IndexLocation, root: Path) -> None:
     """Create the folder with its labels and note that it is in use; raises OSError where nothing can be written."""
     directory = location.directory
     if location.in_workspace:
-        directory.mkdir(parents=True, exist_ok=True)
+        private_folder(directory, close=False)  # files of the project may be their owner's alone
         _write_once(directory / ".gitignore", "*\n")
         _write_once(directory / "CACHEDIR.TAG", _CACHEDIR_TAG)
         return
     parent = directory.parent
     # Others would learn from an index what is in folders that they may not read. Who owns the outer folder may swap the inner.
     for folder in (parent.parent, parent):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder, close=False)
         _check_owner(folder, parent)
     directory.mkdir(exist_ok=True)
     _write_once(parent / "CACHEDIR.TAG", _CACHEDIR_TAG)

@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import math
-import os
 import sqlite3
 import threading
 import time
@@ -24,6 +23,7 @@ from msgspec import Struct
 
 from carrel.model.errors import StoreError
 from carrel.model.ports import AuditEvent
+from carrel.system.filesystem import private_file, private_folder
 
 log = logging.getLogger(__name__)
 
@@ -296,10 +296,8 @@ def _reading(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the file, only for the person's own eyes where the system has such rights."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    private_folder(path.parent)
+    private_file(path)
     with contextlib.closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as database:
         database.execute("PRAGMA synchronous = NORMAL")
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}

@@ -21,7 +21,7 @@ from msgspec import Struct
 from carrel.model.errors import CarrelError, NotAllowed, NotPermitted
 from carrel.model.outbound import Destination
 from carrel.settings.allow_settings import AllowSettings, Right, key_of
-from carrel.system.filesystem import locked, replace_file
+from carrel.system.filesystem import locked, private_folder, replace_file
 
 if TYPE_CHECKING:
     from carrel.policy.audit import AuditTrail
@@ -92,7 +92,7 @@ class PermissionFile:
         path = self._file()
         with self._lock, contextlib.ExitStack() as held:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(path.parent)
                 alone = held.enter_context(locked(path.with_suffix(".lock"), _LOCK_SECONDS, pause=0.01))
             except OSError as error:
                 raise CarrelError(f"{path} can't be written ({error.strerror or error})", "Make its folder writable.") from None

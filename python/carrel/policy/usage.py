@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import Destination, Hold, Load
+from carrel.system.filesystem import private_file, private_folder
 
 log = logging.getLogger(__name__)
 
@@ -266,7 +267,8 @@ def _add(database: sqlite3.Connection, day: str, destination: Destination, load:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
+    private_file(path)
     with contextlib.closing(sqlite3.connect(path, timeout=_WAIT_SECONDS)) as database, database:
         database.execute(_SCHEMA)
         yield database

@@ -19,7 +19,7 @@ from tomlkit.items import Table
 from carrel.model.errors import CarrelError, SettingsError
 from carrel.model.lines import rows_of
 from carrel.settings.settings_files import user_file
-from carrel.system.filesystem import OWNER_ONLY, locked, replace_file
+from carrel.system.filesystem import OWNER_ONLY, locked, private_folder, replace_file
 
 Parents: TypeAlias = tuple[str, ...]
 """The keys of the tables around an entry, outermost first."""
@@ -70,7 +70,7 @@ def _set(parents: Parents, name: str, value: Value, *, check: Check | None = Non
     """Write an entry of a table that stands below `parents`, unless `check` raises for what the file holds."""
     path = user_file()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         with locked(path.with_name(f".{path.name}.lock"), _PATIENCE_SECONDS, _PAUSE_SECONDS) as held:
             if not held:
                 raise CarrelError(f"{path} is being written by another Carrel process.", "Try again.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,34 @@ def replace_file(path: Path, content: bytes, *, mode: int = OWNER_ONLY, last_che
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def private_folder(folder: Path, *, close: bool = True) -> None:
+    """Make a folder that its owner alone may look into and change, as are those above it that are missing. Raises `OSError`.
+
+    One of the user's own that earlier versions left open to others is closed, but with `close` false, where a user chose it.
+    """
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    if close:
+        _close_to_others(folder)
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that its owner alone may read and write, unless it is there; then others lose it. Raises `OSError`."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_ONLY))
+    except FileExistsError:
+        _close_to_others(path)
+
+
+def _close_to_others(path: Path) -> None:
+    if not hasattr(os, "getuid"):
+        return
+    state = path.stat()
+    if state.st_uid == os.getuid() and state.st_mode & 0o077:
+        with contextlib.suppress(OSError):  # a file system without rights
+            path.chmod(stat.S_IMODE(state.st_mode) & 0o700)
 
 
 _NETWORK = frozenset(

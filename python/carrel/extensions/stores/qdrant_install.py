@@ -24,6 +24,7 @@ from msgspec import Struct
 from carrel.extensions.stores.qdrant_process import program_name
 from carrel.model.errors import ProviderError, StoreError
 from carrel.model.outbound import is_loopback
+from carrel.system.filesystem import private_folder
 
 VERSION = "1.18.2"
 """The release that is installed: the one that the tests ran with."""
@@ -102,7 +103,8 @@ async def install(
     """
     target = folder / "bin" / program_name()
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
+        target.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".qdrant-", dir=folder) as scratch:
             archive = Path(scratch) / "archive"
             async with _opened(download.url, proxy, transport) as response:

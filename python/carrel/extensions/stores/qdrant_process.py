@@ -22,6 +22,7 @@ from carrel.extensions.stores.qdrant_supervisor import GRACE_SECONDS, HEALTH_SEC
 from carrel.model.errors import ProviderError
 from carrel.model.plain_data import as_dict, read_json
 from carrel.system.child_environment import child_environment
+from carrel.system.filesystem import private_folder
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ async def start(folder: Path, program: Path, *, grace: float = GRACE_SECONDS, tr
 
 def _start(folder: Path, program: Path, grace: float, tries: int) -> RunningQdrant:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
     except OSError as error:
         raise ProviderError(f"{folder} can't be made ({error.strerror})", "Make its parent writable.") from None
     end = time.monotonic() + START_SECONDS

@@ -29,6 +29,7 @@ from carrel.model.ports import EmbeddingSpec
 from carrel.model.remote import RemoteEmbedder
 from carrel.model.vectors import Vectors
 from carrel.system.background import run_blocking
+from carrel.system.filesystem import private_file, private_folder
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +110,8 @@ class EmbeddingCache:
         """Do something in one transaction. What fails is logged once; a damaged file is set aside."""
         with self._lock:
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(self._path.parent, close=False)
+                private_file(self._path)
                 with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database, database:
                     if _is_ours(database):
                         work(database)

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from carrel.system.filesystem import private_file, private_folder
+
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -94,7 +96,8 @@ class TeamLedger:
         """Do something in one transaction; return `otherwise` where that isn't possible, or `work` gives nothing to return."""
         with self._lock:
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(self._path.parent, close=False)
+                private_file(self._path)
                 with contextlib.closing(sqlite3.connect(self._path, timeout=_WAIT_SECONDS)) as database, database:
                     database.executescript(_SCHEMA)
                     database.execute("PRAGMA synchronous = OFF")  # what a power cut damages is paid once more

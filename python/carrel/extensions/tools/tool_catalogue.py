@@ -34,7 +34,7 @@ from carrel.model.local_index import CoreEmbedder, IndexStore
 from carrel.model.remote import Confirm, Confirmation
 from carrel.pack.appearance import visible
 from carrel.settings.tool_settings import ToolSettings
-from carrel.system.filesystem import locked, replace_file
+from carrel.system.filesystem import locked, private_folder, replace_file
 
 ToolState = Literal["builtIn", "approved", "new", "changed"]
 
@@ -315,7 +315,7 @@ class ToolStore:
         lock = self._path.with_name(f"{self._path.name}.lock")
         try:
             with self._lock:
-                lock.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(lock.parent)
                 with locked(lock, _LOCK_SECONDS, pause=0.01) as alone:
                     if not alone:
                         raise StoreError(f"{self._path} is being changed by another process", "Try again.")

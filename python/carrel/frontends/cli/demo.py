@@ -36,6 +36,7 @@ from carrel.model.errors import Cancelled, CarrelError
 from carrel.model.lines import LINE_END
 from carrel.model.patterns import lazy_pattern
 from carrel.model.wording import counted
+from carrel.system.filesystem import private_folder
 
 if TYPE_CHECKING:
     from carrel.frontends.cli.terminal import Output
@@ -180,7 +181,7 @@ def package(note: Callable[[str], None]) -> tuple[Path, str]:
     began = time.perf_counter()
     note(f"Getting {NAME} {VERSION} from PyPI, to have something to index …")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(target.parent)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             unpacked = _download(Path(scratch))
             unpacked.rename(target)

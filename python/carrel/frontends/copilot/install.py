@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 from carrel.model.errors import CarrelError
+from carrel.system.filesystem import private_folder
 
 CLIENTS = ("vim", "neovim", "copilot.lua", "emacs", "eclipse")
 _MARK = "written by carrel copilot-proxy install"
@@ -28,6 +29,10 @@ def install(client: str, proxy: list[str], real: str | None) -> list[str]:
     script = _launcher(client)
     if Path(program).resolve() in {_launcher(name).resolve() for name in CLIENTS}:
         raise CarrelError("--real names Carrel's own launcher", "Give the real server.")
+    try:
+        private_folder(script.parent)  # a client starts what lies there
+    except OSError as error:
+        raise CarrelError(f"{script.parent} can't be made: {error.strerror}", "Make its parent writable.") from None
     _write(script, (_node_script if script.suffix == ".js" else _script)([*proxy, program]), mode=0o755)
     lines = [f"wrote {script}"]
     if plugin := _plugin(client):
