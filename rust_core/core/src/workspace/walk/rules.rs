@@ -14,7 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::system_fault::uninterrupted;
 use crate::base::types::SkipReason;
 use crate::workspace::folder::{Folder, open_file};
-use crate::workspace::read::read_rules;
+use crate::workspace::read::{decode, read_rules};
 
 /// What is the same for the whole workspace.
 pub(super) struct WorkspaceRules {
@@ -258,7 +258,8 @@ fn base_of(folder: &Path) -> Vec<u8> {
 /// git does.
 fn globs(text: Option<Vec<u8>>) -> Gitignore {
     let Some(bytes) = text else { return Gitignore::empty() };
-    let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+    // What an older PowerShell writes is UTF-16.
+    let text = decode(bytes.clone(), || None).map_or_else(|_| String::from_utf8_lossy(&bytes).into_owned(), |one| one.text);
     let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {
         let _ = builder.add_line(None, line);

@@ -82,6 +82,24 @@ fn ignore_files_have_gits_precedence() {
 }
 
 #[test]
+fn carrelignore_counts_in_every_encoding() {
+    let wide = |mark: &[u8], bytes: fn(u16) -> [u8; 2]| {
+        [mark, &"private.py\r\n".encode_utf16().flat_map(bytes).collect::<Vec<u8>>()].concat()
+    };
+    for rules in [
+        wide(b"\xff\xfe", u16::to_le_bytes),
+        wide(b"\xfe\xff", u16::to_be_bytes),
+        b"\xef\xbb\xbfprivate.py\n".to_vec(),
+        b"# geh\xf6rt mir\nprivate.py\n".to_vec(),
+    ] {
+        let folder = workspace(&[("private.py", "x"), ("a.py", "x")]);
+        std::fs::write(folder.path().join(".carrelignore"), rules).unwrap();
+        let walk = walk(folder.path(), &WalkOptions::default(), &CancelToken::new()).unwrap();
+        assert_eq!(names(&walk), ["a.py"]);
+    }
+}
+
+#[test]
 fn only_carrelignore_takes_in_again_what_git_ignores_and_never_a_secret() {
     let files = [
         (".gitignore", "a.py\nb.py\n.env\n"),
