@@ -114,6 +114,40 @@ DOCUMENTS: dict[str, list[str]] = {
     "CMakeLists.txt": ['set({NAME} "{value}")\n'],
 }
 
+LISTS: dict[str, list[str]] = {
+    "list.yaml": [
+        "{names}:\n  - {first}\n  - {second}\n",
+        'app:\n  {names}:\n  - "{first}"\n  - "{second}"  # old\nname: x\n',
+        "{names}:\n  # of the gate\n  alice: {first}\n  bob: {second}\nname: x\n",
+    ],
+    "list.json": [
+        '{{"{names}": ["{first}", "{second}"], "n": 1}}\n',
+        '{{\n  "{names}": [\n    "{first}",\n    "{second}"\n  ]\n}}\n',
+        '{{"{names}": {{"alice": "{first}", "bob": "{second}"}}}}\n',
+    ],
+    "list.toml": ['{names} = [\n  "{first}",\n  "{second}",\n]\n'],
+    "list.py": [
+        'def load():\n    {names} = ["{first}", "{second}"]\n',
+        '{NAMES} = (\n    "{first}",  # of alice\n    "{second}",\n)\n',
+        '{names} = {{"{first}", "{second}"}}\n',
+        '{NAMES} = {{"alice": "{first}", "bob": "{second}"}}\n',
+    ],
+    "list.ts": ["const {names}: string[] = ['{first}', '{second}'];\n", 'const {names} = new Set(["{first}", "{second}"]);\n'],
+    "list.go": [
+        'var {names} = []string{{"{first}", "{second}"}}\n',
+        '{names} := map[string]string{{"a": "{first}", "b": "{second}"}}\n',
+    ],
+    "List.java": ['String[] {names} = {{"{first}", "{second}"}};\n', 'List<String> {names} = List.of("{first}", "{second}");\n'],
+    "list.rs": ['const {NAMES}: &[&str] = &["{first}", "{second}"];\n', 'let {names} = vec!["{first}", "{second}"];\n'],
+    "list.kt": ['val {names} = listOf("{first}", "{second}")\n'],
+    "list.php": ["<?php ${names} = ['{first}', '{second}'];\n"],
+    "list.rb": ["{NAMES} = ['{first}', '{second}'].freeze\n"],
+    "list.sh": ["{NAMES}=('{first}' '{second}')\n"],
+    "list.xml": ["<{names}>\n  <item>{first}</item>\n  <item n='2'>{second}</item>\n</{names}>\n"],
+    "list.md": ["Some {label}s:\n\n- {first}\n- `{second}`\n"],
+}
+"""Values of a name in the plural."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -152,6 +186,15 @@ class Generator:
             for form in forms:
                 for _ in range(each):
                     yield from self._written(path, form)
+
+    def lists(self, each: int) -> Iterator[Bound]:
+        """Give so many pairs of secrets of each kind in each form of a list or map."""
+        for path, form in [(path, form) for path, forms in LISTS.items() for form in forms] * each:
+            for kind, (draw, what) in self._kinds.items():
+                first, second = draw(), draw()
+                name, label = self._random.choice(NAMES[what]).replace(" ", "_") + "s", self._random.choice(LABELS[what])
+                text = form.format(names=name, NAMES=name.upper(), label=label, first=first, second=second)
+                yield from (Bound(path, text, secret, kind) for secret in (first, second))
 
     def _written(self, path: str, form: str) -> Iterator[Bound]:
         for kind, (draw, what) in self._kinds.items():
@@ -225,6 +268,10 @@ def harmless(seed: str, count: int) -> Iterator[tuple[str, str]]:
         lambda: ("a.rb", f"validates :password, length: {{ minimum: {draw.randrange(6, 20)} }}"),
         lambda: ("a.c", f'#define PASSWORD_PROMPT "Password for {word()}: "'),
         lambda: ("a.php", f"$secretName = '{word()}-{word()}';"),
+        lambda: ("a.py", f'tokens = ["{word()}", "{word().upper()}_LITERAL", "{draw.randrange(99)}"]'),
+        lambda: ("a.json", f'"tokens": {{"accent": "#{hexed(6)}", "{word()}": "#{hexed(8)}"}}'),
+        lambda: ("a.ts", f"const passwords = [{word()}Password, form.{word()}, 'new-password'];"),
+        lambda: ("a.yaml", f"secrets: [{word()}-tls, {word()}-{word()}-v2]"),
     ]
     for number in range(count):
         yield forms[number % len(forms)]()

@@ -23,7 +23,7 @@ def masked(bound: Bound) -> str:
 
 def test_no_form_lets_a_secret_through() -> None:
     generator = Generator(SEED)
-    drawn = [*generator.languages(1), *generator.documents(2)]
+    drawn = [*generator.languages(1), *generator.documents(2), *generator.lists(2)]
     assert len(drawn) >= 3_000
     leaks = [bound for bound in drawn if bound.secret in masked(bound)]
     certain = [(bound.kind, bound.text) for bound in leaks if bound.kind != "letters"]
@@ -42,7 +42,8 @@ def test_constants_stay_as_they_are() -> None:
 def of_kinds(seed: str, count: int) -> list[Bound]:
     """Draw secrets that can be told for certain, each in a file of its own."""
     generator = Generator(seed)
-    drawn = [bound for bound in [*generator.languages(1), *generator.documents(1)] if bound.kind != "letters"]
+    every = [*generator.languages(1), *generator.documents(1), *generator.lists(1)]
+    drawn = [bound for bound in every if bound.kind != "letters"]
     chosen = drawn[:: max(len(drawn) // count, 1)]
     return [Bound(f"{number}/{bound.path}", bound.text, bound.secret, bound.kind) for number, bound in enumerate(chosen)]
 

@@ -5,7 +5,7 @@ use super::surroundings::{Surroundings, comment_behind};
 use super::tables::{self, Layout};
 use super::values::{Class, Style, is_secret, is_strong};
 use super::work::Work;
-use super::{beside, foreign, sentences};
+use super::{beside, foreign, sentences, several};
 use crate::base::language::Language;
 
 type Range = (usize, usize);
@@ -32,8 +32,23 @@ impl<'a> Around<'a> {
 
     /// Return the secrets of the name around `start..end`, each with its rule.
     pub fn secrets(&mut self, start: usize, end: usize) -> Vec<(&'static str, Range)> {
-        let name = named::name_at(self.text.as_bytes(), start, end, self.style);
-        self.of_name(name, (start, end))
+        let (bytes, style) = (self.text.as_bytes(), self.style);
+        let place = named::name_around(bytes, start, end);
+        let name = place.and_then(|place| named::promised(bytes, place, style));
+        let mut found = self.of_name(name, (start, end));
+        if let Some(name) = place.and_then(|place| named::plural(bytes, place, name, style)) {
+            found.extend(self.of_plural(name).into_iter().map(|range| (rule_of(name.2), range)));
+        }
+        found
+    }
+
+    /// Return the secrets of a list or map. In one of tokens any word may stand: those of machines are long.
+    fn of_plural(&mut self, name: Name) -> Vec<Range> {
+        let (bytes, style, class) = (self.text.as_bytes(), self.style, name.2);
+        let values = several::values(bytes, name, style, &mut self.work).into_iter();
+        let long = |(first, last): Range| class == Class::Password || last - first >= tables::SHORTEST_TOKEN;
+        let values = values.filter(|&(range, quoted)| long(range) && self.is_secret(range, class, style, quoted));
+        values.map(|(range, _)| range).collect()
     }
 
     /// The same for a word of another language, whose secrets are more than words.

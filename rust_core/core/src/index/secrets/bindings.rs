@@ -6,15 +6,19 @@
 //! secret is decided by what it looks like.
 
 use super::literals::{LONGEST_VALUE, is_prefix, quoted};
-use super::operators::{comment_end, is_any, is_name, is_quote, looks_up, skip_blanks, skip_white, word_end};
+use super::operators::{
+    comment_end, is_any, is_lifetime, is_name, is_quote, looks_up, sign_length, skip_blanks, skip_white, type_end, typed,
+    word_end,
+};
 use super::values::Style;
 
 /// A statement is followed no further: bytes after the name, in which its literals begin.
 const REACH: usize = 400;
-/// A type or an index is no longer.
-const LONGEST_TYPE: usize = 80;
 /// So many literals of a statement are looked at.
 const MOST_LITERALS: usize = 8;
+/// The same of a list: its name says that they are several.
+pub(super) const REACH_OF_LIST: usize = 4_000;
+const MOST_ENTRIES: usize = 256;
 /// So much may stand within a literal before a name that ends it.
 const LONGEST_LEAD: usize = 24;
 /// So many words of a type may stand between a name and its value.
@@ -59,13 +63,22 @@ enum Bracket {
 
 /// Return the literals that belong to the name `from..to`, as ranges of the text, in their order.
 pub(super) fn literals(text: &[u8], from: usize, to: usize, style: Style) -> Vec<(usize, usize)> {
+    bound(text, from, to, style, false).0
+}
+
+/// Return the literals that belong to a name in the plural, those of its list and the values of its map, and how far was read.
+pub(super) fn entries(text: &[u8], from: usize, to: usize, style: Style) -> (Vec<(usize, usize)>, usize) {
+    bound(text, from, to, style, true)
+}
+
+fn bound(text: &[u8], from: usize, to: usize, style: Style, several: bool) -> (Vec<(usize, usize)>, usize) {
     let name = Name::new(text, from, to);
-    let reach = to + REACH;
+    let (reach, most) = if several { (to + REACH_OF_LIST, MOST_ENTRIES) } else { (to + REACH, MOST_LITERALS) };
     let text = &text[..text.len().min(reach + LONGEST_VALUE)];
     let text = if name.enclosed { &text[..unescaped_quote(text, name.end)] } else { text };
     match binder(text, &name, style) {
-        Some((at, binding)) => Expression::new(text, at, binding, style).literals(reach),
-        None => Vec::new(),
+        Some((at, binding)) => Expression { most, ..Expression::new(text, at, binding, style) }.literals(reach),
+        None => (Vec::new(), to),
     }
 }
 
@@ -222,6 +235,8 @@ struct Expression<'a> {
     binding: Binding,
     style: Style,
     brackets: Vec<Bracket>,
+    /// So many literals are looked at: of a plural many, for what stands in brackets is its own, whatever it is keyed by.
+    most: usize,
     /// Only what is keyed by a word such as `default` belongs to the name.
     keyed_only: bool,
     /// A `?` waits for its `:`, before which no key stands.
@@ -242,6 +257,7 @@ impl<'a> Expression<'a> {
             at,
             binding,
             style,
+            most: MOST_LITERALS,
             brackets: if bracketed { vec![Bracket::Group] } else { Vec::new() },
             keyed_only: matches!(binding, Binding::Block | Binding::Entry),
             conditional: false,
@@ -251,10 +267,10 @@ impl<'a> Expression<'a> {
         }
     }
 
-    /// Return the literals that begin before `reach`.
-    fn literals(mut self, reach: usize) -> Vec<(usize, usize)> {
+    /// Return the literals that begin before `reach`, and how far was read.
+    fn literals(mut self, reach: usize) -> (Vec<(usize, usize)>, usize) {
         let mut found = Vec::new();
-        while found.len() < MOST_LITERALS
+        while found.len() < self.most
             && self.at < reach
             && let Some(&byte) = self.text.get(self.at)
         {
@@ -285,7 +301,7 @@ impl<'a> Expression<'a> {
                 None => break,
             }
         }
-        found
+        (found, self.at)
     }
 
     /// Read over a sign. `None` at the end of the statement.
@@ -294,7 +310,7 @@ impl<'a> Expression<'a> {
         match byte {
             b'(' if after_name && looks_up(&self.text[self.word.0..self.word.1]) => self.brackets.push(Bracket::Lookup),
             b'(' if after_name => self.brackets.push(Bracket::Call),
-            b'[' if after_name => self.brackets.push(Bracket::Lookup),
+            b'[' if after_name && !(self.is_of_plural() && self.last == b'!') => self.brackets.push(Bracket::Lookup),
             b'(' | b'[' | b'{' => self.brackets.push(Bracket::Group),
             b')' | b']' | b'}' => {
                 self.brackets.pop()?;
@@ -356,14 +372,29 @@ impl<'a> Expression<'a> {
         let is_value = match self.brackets.last() {
             _ if keyed => true,
             Some(Bracket::Lookup) => false,
-            Some(Bracket::Call) => sole(),
-            _ => !foreign,
+            Some(Bracket::Call) => sole() || self.is_of_plural() && self.is_among_literals(at, end),
+            _ => self.is_of_plural() || !foreign,
         };
         if is_value {
             found.push((first, last));
         }
         (self.last, self.is_key) = (b'"', false);
         Some(end)
+    }
+
+    fn is_of_plural(&self) -> bool {
+        self.most == MOST_ENTRIES
+    }
+
+    /// Tell whether the arguments on both sides of the literal `at..end` are literals, too: `List.of("...", "...")`.
+    fn is_among_literals(&self, at: usize, end: usize) -> bool {
+        let before = self.text[..at].trim_ascii_end();
+        let behind = &self.text[skip_white(self.text, end)..];
+        let literal_before =
+            before.strip_suffix(b",").is_some_and(|lead| lead.trim_ascii_end().last().copied().is_some_and(is_quote));
+        let literal_behind =
+            behind.strip_prefix(b",").is_some_and(|rest| rest.get(skip_white(rest, 0)).copied().is_some_and(is_quote));
+        (before.ends_with(b"(") || literal_before) && (behind.starts_with(b")") || literal_behind)
     }
 }
 
@@ -376,27 +407,6 @@ fn unescaped_quote(text: &[u8], at: usize) -> usize {
     at.min(text.len())
 }
 
-/// Return the place after a type annotation that ends with `=`; without one, where the value begins.
-fn typed(text: &[u8], at: usize) -> usize {
-    let start = skip_blanks(text, at);
-    let mut depth = 0_usize;
-    for (offset, &byte) in text[start..].iter().enumerate().take(LONGEST_TYPE) {
-        match byte {
-            b'(' | b'[' | b'{' | b'<' => depth += 1,
-            b')' | b']' | b'}' | b'>' if depth > 0 => depth -= 1,
-            b'=' if depth == 0 => {
-                let end = start + offset;
-                return if text.get(end + 1) == Some(&b'>') { at } else { end + sign_length(&text[end..]) };
-            }
-            b'\'' if is_lifetime(text, start + offset) => {}
-            b'"' | b'\'' | b'`' | b',' if depth == 0 => return at,
-            b';' | b'\n' | b'\r' | b')' | b']' | b'}' => return at,
-            _ => {}
-        }
-    }
-    at
-}
-
 /// Return the place after calls without arguments: `.to_owned()`.
 fn calls_end(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'.') {
@@ -406,43 +416,8 @@ fn calls_end(text: &[u8], at: usize) -> usize {
     if text[word..].starts_with(b"()") { calls_end(text, word + 2) } else { at }
 }
 
-/// Return the length of a sign that begins with `=`: `=`, `==`, `=>`, `=~`.
-fn sign_length(text: &[u8]) -> usize {
-    1 + text[1..].iter().take(2).take_while(|b| b"=>~".contains(b)).count()
-}
-
-/// Return the place after the bracket that closes the one at `at`, if it is short and on the same line.
-fn type_end(text: &[u8], at: usize) -> Option<usize> {
-    let angled = text[at] == b'<';
-    let mut depth = 0_usize;
-    for (offset, &byte) in text[at..].iter().enumerate().take(LONGEST_TYPE) {
-        match byte {
-            b'<' | b'>' if !angled => {}
-            b'(' | b'[' | b'{' | b'<' => depth += 1,
-            b')' | b']' | b'}' | b'>' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + offset + 1);
-                }
-            }
-            b'\n' | b'\r' => return None,
-            _ => {}
-        }
-    }
-    None
-}
-
 /// Tell whether a key such as `value` stands at `at`, quoted or not.
 fn is_value_key(text: &[u8], at: usize) -> bool {
     let at = at + usize::from(text.get(at).copied().is_some_and(is_quote));
     at < text.len() && is_any(&text[at..word_end(text, at)], VALUE_KEYS)
-}
-
-/// Tell whether the quote at `at` marks a lifetime of Rust or belongs to a word, and opens nothing.
-fn is_lifetime(text: &[u8], at: usize) -> bool {
-    let end = word_end(text, at + 1);
-    end > at + 1
-        && text[at..].starts_with(b"'")
-        && matches!(text.get(end), Some(b' ' | b'>' | b',' | b')' | b']' | b'+'))
-        && !text[end..].iter().take(40).take_while(|&&b| b != b'\n' && b != b'"').any(|&b| b == b'\'')
 }

@@ -2,7 +2,7 @@
 
 use super::bindings::literals;
 use super::literals::bare_value;
-use super::operators::{LONGEST_NAME, is_any, is_name, operator};
+use super::operators::{LONGEST_NAME, is_any, is_name, operator, skip_blanks};
 use super::surroundings::{Surroundings, is_in_line};
 use super::values::{Class, Style, is_secret};
 
@@ -175,17 +175,43 @@ pub(super) fn is_mention(text: &[u8], (from, to, _): Name, style: Style) -> bool
     for_people && !text[from..to].eq_ignore_ascii_case(b"pass")
 }
 
-/// Return the name around `start..end`, and what it promises.
-pub(super) fn name_at(text: &[u8], start: usize, end: usize, style: Style) -> Option<Name> {
-    let (from, to) = name_around(text, start, end)?;
-    let class_at = |first: usize| class_of(std::str::from_utf8(&text[first..to]).ok()?);
-    // In texts for people a name is of several words: `API key`.
+/// Return the name `from..to`, and what it promises.
+pub(super) fn promised(text: &[u8], (from, to): (usize, usize), style: Style) -> Option<Name> {
+    class_at(text, from, to, style).map(|class| (from, to, class))
+}
+
+/// Return what the name `from..to` promises. In texts for people it is of several words: `API key`.
+fn class_at(text: &[u8], from: usize, to: usize, style: Style) -> Option<Class> {
+    let class_from = |first: usize| class_of(std::str::from_utf8(&text[first..to]).ok()?);
     let of_words = || {
         let label = with_word_before(text, from);
-        let class = class_at(label).filter(|_| label < from)?;
+        let class = class_from(label).filter(|_| label < from)?;
         (style == Style::Prose || style == Style::Code && is_in_line(text, from)).then_some(class)
     };
-    class_at(from).or_else(of_words).map(|class| (from, to, class))
+    class_from(from).or_else(of_words)
+}
+
+/// Return the name `from..to` where it is a plural that is given values, and what it promises of each. `name` is what is known of it
+/// already.
+pub(super) fn plural(text: &[u8], (from, to): (usize, usize), name: Option<Name>, style: Style) -> Option<Name> {
+    let [.., last, b's' | b'S'] = text[..to] else { return None };
+    let next = *text.get(skip_blanks(text, to))?;
+    // `pass`, `keys()`, `tokens are …`
+    if last.eq_ignore_ascii_case(&b's') || next.is_ascii_alphanumeric() || b".,;()+-/|%\r\n".contains(&next) {
+        return None;
+    }
+    let is_bare = |word: &[u8]| text[from..to].rsplit(|&b| b == b'.').next().is_some_and(|name| name.eq_ignore_ascii_case(word));
+    let class = match name {
+        Some((_, _, class)) => class,
+        None if is_bare(b"keys") => return None,
+        None => class_at(text, from, to - 1, style)?,
+    };
+    match class {
+        Class::Login => None,
+        Class::Token if style == Style::Code && is_bare(b"tokens") => None, // those of a language
+        Class::Secret => Some((from, to, Class::Token)),                    // a list of phrases is one of names
+        class => Some((from, to, class)),
+    }
 }
 
 /// Tell whether a value is a passphrase, which may have blanks.
@@ -195,7 +221,7 @@ fn is_sentence(name: &str, value: &str, class: Class, style: Style) -> bool {
 }
 
 /// Return the whole name that a trigger is part of.
-fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+pub(super) fn name_around(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let before = text[..start].iter().rev().take(LONGEST_NAME).take_while(|&&b| is_name(b) || b == b'.').count();
     let after = text[end..].iter().take(LONGEST_NAME).take_while(|&&b| is_name(b)).count();
     (before + after < LONGEST_NAME).then_some((start - before, end + after))
@@ -272,7 +298,12 @@ mod tests {
         let mut hits = TRIGGERS.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| (at, at + word.len())));
         let text = line.as_bytes();
         let found = hits.find_map(|(start, end)| {
-            value_of(text, name_at(text, start, end, style)?, style, &mut Surroundings::new(None, line.len()))
+            value_of(
+                text,
+                promised(text, name_around(text, start, end)?, style)?,
+                style,
+                &mut Surroundings::new(None, line.len()),
+            )
         });
         assert_eq!(found.map(|(first, last)| &line[first..last]), expected, "{line}");
     }

@@ -6,6 +6,8 @@ use super::values::Style;
 const LONGEST_TAG: usize = 200;
 /// A name reaches no further.
 pub(super) const LONGEST_NAME: usize = 80;
+/// A type or an index is no longer.
+const LONGEST_TYPE: usize = 80;
 
 /// Tell whether a byte may be in a name.
 pub(super) fn is_name(byte: u8) -> bool {
@@ -124,8 +126,8 @@ pub(super) fn looks_up(name: &[u8]) -> bool {
     let last = name.rsplit(|&b| b == b'.').next().unwrap_or(name);
     VERBS.iter().any(|verb| {
         let begins = last.get(..verb.len()).is_some_and(|start| start.eq_ignore_ascii_case(verb));
-        // `get`, `getPassword`, `get_password`, `GetPassword`; not `getaway`.
-        begins && last.get(verb.len()).is_none_or(|b| *b == b'_' || b.is_ascii_uppercase())
+        // `get`, `getPassword`, `get_password`, `GetPassword`; neither `getaway` nor `listOf`.
+        begins && &last[verb.len()..] != b"Of" && last.get(verb.len()).is_none_or(|b| *b == b'_' || b.is_ascii_uppercase())
     })
 }
 
@@ -162,4 +164,60 @@ fn value_key(text: &[u8], at: usize) -> Option<usize> {
         .find(|word| text.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word)))?;
     let at = skip_blanks(text, skip_quote(text, at + word.len()));
     matches!(text.get(at), Some(b':' | b'=')).then_some(at + 1)
+}
+
+/// Return the place after a type annotation that ends with `=`; without one, where the value begins.
+pub(super) fn typed(text: &[u8], at: usize) -> usize {
+    let start = skip_blanks(text, at);
+    let mut depth = 0_usize;
+    for (offset, &byte) in text[start..].iter().enumerate().take(LONGEST_TYPE) {
+        match byte {
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' if depth > 0 => depth -= 1,
+            b'=' if depth == 0 => {
+                let end = start + offset;
+                return if text.get(end + 1) == Some(&b'>') { at } else { end + sign_length(&text[end..]) };
+            }
+            b'\'' if is_lifetime(text, start + offset) => {}
+            b'"' | b'\'' | b'`' | b',' if depth == 0 => return at,
+            b';' | b'\n' | b'\r' | b')' | b']' | b'}' => return at,
+            _ => {}
+        }
+    }
+    at
+}
+
+/// Return the length of a sign that begins with `=`: `=`, `==`, `=>`, `=~`.
+pub(super) fn sign_length(text: &[u8]) -> usize {
+    1 + text[1..].iter().take(2).take_while(|b| b"=>~".contains(b)).count()
+}
+
+/// Return the place after the bracket that closes the one at `at`, if it is short and on the same line.
+pub(super) fn type_end(text: &[u8], at: usize) -> Option<usize> {
+    let angled = text[at] == b'<';
+    let mut depth = 0_usize;
+    for (offset, &byte) in text[at..].iter().enumerate().take(LONGEST_TYPE) {
+        match byte {
+            b'<' | b'>' if !angled => {}
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + offset + 1);
+                }
+            }
+            b'\n' | b'\r' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Tell whether the quote at `at` marks a lifetime of Rust or belongs to a word, and opens nothing.
+pub(super) fn is_lifetime(text: &[u8], at: usize) -> bool {
+    let end = word_end(text, at + 1);
+    end > at + 1
+        && text[at..].starts_with(b"'")
+        && matches!(text.get(end), Some(b' ' | b'>' | b',' | b')' | b']' | b'+'))
+        && !text[end..].iter().take(40).take_while(|&&b| b != b'\n' && b != b'"').any(|&b| b == b'\'')
 }

@@ -10,7 +10,7 @@ const LONGEST_LABEL: usize = 48;
 /// A line, or an element of HTML, is followed no further.
 const LONGEST_LINE: usize = 8_192;
 /// In a table no token is shorter.
-const SHORTEST_TOKEN: usize = 12;
+pub(super) const SHORTEST_TOKEN: usize = 12;
 /// Elements that label what follows them.
 const LABELS: &[&str] = &["td", "th", "dt", "b", "strong", "label", "li", "span"];
 /// What ends the row, the list or the paragraph of a label.

@@ -56,6 +56,38 @@ fn a_text_for_people_is_read_as_one_whatever_it_is_called() {
 }
 
 #[test]
+fn each_value_of_a_name_in_the_plural_is_masked() {
+    let (one, two) = ("[secret: password]", "Harbor-falcon29!");
+    let lists = [
+        ("a.yaml", "passwords:\n  # of the gate\n  - {}\n  - '{}' # old\nport: 8080\n"),
+        ("a.yaml", "admin_passwords: [{}, {}]\n"),
+        ("a.yaml", "passwords:\n  alice: {}\n  bob: {}\nname: Falcon2029!x\n"),
+        ("a.json", "{\"passwords\": {\"alice\": \"{}\", \"bob\": \"{}\"}, \"name\": \"Falcon2029!x\"}"),
+        ("a.py", "PASSWORDS = [\n    '{}',\n    '{}',\n]\nNAME = 'Falcon2029!x'\n"),
+        ("a.rs", "let passwords = vec![\"{}\", \"{}\"];\nlet name = \"Falcon2029!x\";"),
+        ("a.kt", "val passwords = listOf(\"{}\", \"{}\")"),
+        ("a.xml", "<passwords>\n<item>{}</item>\n<item n='2'>{}</item>\n</passwords><name>Falcon2029!x</name>"),
+        ("a.md", "Passwords of the gate and\npasswords:\n\n- `{}`\n- {}\n\nFalcon2029!x\n"),
+    ];
+    for (path, form) in lists {
+        check(path, &form.replace("{}", two), &form.replace("{}", one));
+    }
+    for (path, text) in [
+        ("a.py", "tokens = {'root': [(r'0[xX][0-9a-fA-F]+[uU]?', Number), ('imageCube', Name)]}\n"),
+        ("a.json", "{\"tokens\": {\"accent\": \"#1f2937a0\", \"shadow\": \"0 1px 2px\"}}"),
+        ("a.yaml", "secrets: [gate-tls, orange-sunshine-v2]\npasswords:\nname: Falcon2029!x\n"),
+        ("a.ts", "const passwords = [form.password2, loadPasswords('file-2024-a.csv')];"),
+        (
+            "a.rs",
+            "let user_tokens = tokens_of(\"gpt-4-0613-1a2b3c4d\", &user);\nlet api_keys = keys_of(user, \"gpt-4-0613-1a2b3c4d\");",
+        ),
+        ("a.md", "We keep no passwords:\n\n- ask the person on call in room 2029!\n"),
+    ] {
+        check(path, text, text);
+    }
+}
+
+#[test]
 fn lines_of_a_key_keep_their_numbers() {
     let body = |seed| made_up(MIXED, 64, seed);
     let key = format!(
