@@ -47,11 +47,11 @@ fn lines(text: &[u8], from: usize, end: usize) -> Vec<Range> {
         }
         let is_entry = matches!(text[first..start], [b'-' | b'*', b' ', ..]);
         let key = text[first..start].windows(2).position(|pair| pair == b": ").map(|at| first + at + 2);
-        if if is_entry { indent(first) < own } else { key.is_none() || indent(first) <= own } {
+        let belongs = if is_entry { indent(first) >= own } else { key.is_some() && indent(first) > own };
+        if !belongs {
             break;
         }
-        let value = key.unwrap_or(first + 2);
-        found.extend(word(text, value, start));
+        found.extend(word(text, key.unwrap_or(first + 2), start));
     }
     found
 }
