@@ -1,4 +1,4 @@
-"""What Carrel keeps for a person is that person's alone, whatever the process's umask, and so is what earlier versions left."""
+"""Keep to a person what Carrel keeps for that person, whatever the process's umask, and what earlier versions left open."""
 
 from __future__ import annotations
 

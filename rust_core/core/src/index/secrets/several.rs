@@ -34,9 +34,9 @@ pub(super) fn values(text: &[u8], (from, to, _): Name, style: Style, work: &mut 
 
 /// Return the entries of a list and the values of a map that stand on the lines below their name, up to a line that is neither.
 fn lines(text: &[u8], from: usize, end: usize) -> Vec<Range> {
-    let indent = |at: usize| at - text[..at].iter().rposition(|&b| b == b'\n').map_or(0, |line| line + 1);
-    let begin = text[..from].iter().rposition(|&b| b == b'\n').map_or(0, |line| line + 1);
-    let own = indent(skip_blanks(text, begin));
+    let line = |at: usize| text[..at].iter().rposition(|&b| b == b'\n').map_or(0, |line| line + 1);
+    let indent = |at: usize| at - line(at);
+    let own = indent(skip_blanks(text, line(from)));
     let mut start = text[end..].iter().position(|&b| b == b'\n').map_or(text.len(), |length| end + length + 1);
     let mut found = Vec::new();
     for row in text[start..text.len().min(start + REACH_OF_LIST)].split_inclusive(|&b| b == b'\n') {

@@ -53,12 +53,14 @@ impl Fullest {
     }
 }
 
-/// What one candidate's words are compared with.
+/// Judge how a candidate quotes the question, beside what its rivals hold.
 struct Judge<'a> {
     context: &'a RankingContext,
     /// Of all that say the words, and of what has them as its name or title: only the like rival each other.
     texts: Fullest,
     names: Fullest,
+    /// The most that any file holds.
+    most: f64,
     /// Whether something defines the name that is asked for, alone and together with what it is in.
     defined: bool,
     whole_defined: bool,
@@ -69,9 +71,11 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(rivals: &[Candidate], context: &'a RankingContext, by_people: bool) -> Self {
         let mut defining = rivals.iter().filter(|rival| rival.defines >= 1.0).peekable();
+        let texts = Fullest::of(rivals.iter());
         Self {
             context,
-            texts: Fullest::of(rivals.iter()),
+            most: most_of(&texts.all),
+            texts,
             names: Fullest::of(rivals.iter().filter(|rival| rival.verbatim_name)),
             defined: defining.peek().is_some(),
             whole_defined: defining.any(|candidate| is_named_with_its_holder(candidate, context)),
@@ -90,7 +94,7 @@ impl<'a> Judge<'a> {
         let is_more = candidate.verbatim > most_of(&files.ordinary) + ALIKE;
         let penalised = candidate.prior < 1.0;
         let as_full = |files: &[f64]| files.iter().filter(|&&held| held >= candidate.verbatim - ALIKE).count() as f64;
-        let is_whole = candidate.verbatim >= most_of(&self.texts.all) - ALIKE && candidate.verbatim >= weights.whole_share;
+        let is_whole = candidate.verbatim >= self.most - ALIKE && candidate.verbatim >= weights.whole_share;
         let few = is_whole && as_full(if penalised { &files.all } else { &files.ordinary }) <= weights.few_files;
         // What a program wrote repeats what people did.
         let repeats = candidate.generated && most_of(&files.ordinary) >= candidate.verbatim - ALIKE;
